@@ -50,7 +50,15 @@ class Writer:
             lambda agent: client.clone(random.choice([name for name in AGENTS if name != agent]), into=agent),
             self._clone,
             self._clear,
+            self._append,
         ]
+
+    def _append(self, agent: str) -> None:
+        """Append a stretch that goes back, sets a mark and goes on."""
+        to = self._random.randint(0, self._client.agent(agent).head)
+        said = {"role": "assistant", "content": f"stretch {self._random.random()}"}
+        events = [said, {"kind": "restore", "data_json": f'{{"to":{to}}}'}, said, {"kind": "mark"}, said]
+        self._client.append(agent, events)
 
     def run(self) -> None:
         """Execute so many commands."""

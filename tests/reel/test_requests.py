@@ -21,6 +21,7 @@ SIGNATURES = {
     "create": "agent? system? title? tags? *",
     "add": "agent messages create? from? tags? if_stands? *",
     "add_items": "agent items format create? from? tags? model? messages? refs? sent? if_stands? *",
+    "append": "agent events *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",
@@ -58,6 +59,7 @@ SIGNATURES = {
 }
 VALUES: dict[str, Any] = {
     "query": "words",
+    "events": [{"role": "user", "content": "hi"}],
     "roles": [],
     "live": False,
     "until": 0,

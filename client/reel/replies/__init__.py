@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from reel.replies.adding import Added as Added
     from reel.replies.adding import AddedItems as AddedItems
+    from reel.replies.adding import Appended as Appended
     from reel.replies.adding import Committed as Committed
     from reel.replies.adding import Known as Known
     from reel.replies.adding import Orphan as Orphan
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from reel.replies.reading import StatePage as StatePage
 
 _NAMES = {
-    "reel.replies.adding": "Added AddedItems Committed Known Orphan PartResult",
+    "reel.replies.adding": "Added AddedItems Appended Committed Known Orphan PartResult",
     "reel.replies.agents": "AgentInfo AgentRow AgentsPage KilledAgents Mark OpenCall Source Value",
     "reel.replies.daemon": "BackedUp Hello MethodInfo Problem Verified",
     "reel.replies.erasing": "ErasedBackup OldAgent Place Purged Redacted Retained",

@@ -49,6 +49,19 @@ class Added(NamedTuple):
     late: int = 0
 
 
+class Appended(NamedTuple):
+    """A stretch of a log was appended: ``first`` is the seq of its first event."""
+
+    agent: str
+    head: int
+    command: int
+    time: int
+    first: int
+    replaced: int = 0
+    repeated: bool = False
+    numbers_as_text: int = 0
+
+
 class PartResult(NamedTuple):
     """The result of one part of a command on several agents; the fields are those of `Added`.
 

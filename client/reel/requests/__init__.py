@@ -8,6 +8,7 @@ below. Begin with :mod:`reel.requests.calls`.
 from reel.requests.calls import Call, next_page, with_idempotency_key
 from reel.requests.commands import (
     add,
+    append,
     change,
     clear,
     clone,
@@ -35,6 +36,7 @@ __all__ = [
     "add_items",
     "agent",
     "agents",
+    "append",
     "backup",
     "change",
     "clear",

@@ -7,7 +7,7 @@ each key (idempotency). The clients generate a key for every command without one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reel import replies
 from reel.base.errors import InvalidMessage, InvalidParams
@@ -132,6 +132,32 @@ def _element(given: Any, index: int) -> Any:
 def _shown(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+
+
+def append(
+    agent: str,
+    events: Sequence[Mapping[str, Any]],
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.Appended]:
+    """Append a stretch of a log as it is, all or none: for an import, or a copy of a log.
+
+    Consecutive events with the same ``command`` are one command, which one ``undo`` takes back. A daemon knows this if
+    the ``features`` of its ``hello`` name ``append``.
+
+    Args:
+        agent: a name or an id.
+        events: messages and records as in :func:`add`, and events that go back, set a mark or change the agent; each
+            may also have its ``command`` and the seq of its ``parent``.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+
+    Raises:
+        InvalidMessage: an event cannot be there; ``data`` has its ``index`` and the ``field``.
+    """
+    given = {**locals(), "events": [fit_messagepack(event)[0] for event in events]}
+    return call("append", reply_reader(replies.Appended), given, writes=True)
 
 
 def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:

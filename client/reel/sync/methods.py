@@ -159,6 +159,7 @@ class Methods(ABC):
     methods = _method(requests.methods)
     create = _method(requests.create)
     add = _method(requests.add)
+    append = _method(requests.append)
     add_items = _method(requests.add_items)
     clear = _method(requests.clear)
     clone = _method(requests.clone)

@@ -162,9 +162,10 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         put_rows = partial(commands.add, stage, rows, added.altered, target.command)
     else:
         tip = await _tip_before(store, state, added.begin)
-        target.past = past = await store.takeover(tip, state.conversation)
+        past = await store.takeover(tip, state.conversation)
+        target.take_over(past)
         put_rows = partial(commands.replace, stage, state, added.begin, tip, past, rows, added.altered)
-    reply = await many_rows.put(stage, rows, put_rows)
+    reply = await many_rows.put(stage, len(rows), put_rows)
     wrote = bool(rows) or added.begin is not None
     reply = added.complete(commands.with_known(reply, known, wrote=wrote), there)
     if late:

@@ -25,6 +25,7 @@ from reeld.agents.many_rows import are_many, prepare
 from reeld.agents.packing import loop_packer
 from reeld.agents.registry import Registry
 from reeld.core.conversation import Conversation, Takeover
+from reeld.core.path import Turn
 from reeld.core.stage import Reply, Stage
 from reeld.core.state import Profile, Source, State
 from reeld.store import queries
@@ -59,13 +60,17 @@ class Target:
         self.state = state
         self.agent = agent
         self.origin = origin
-        # The state that it takes over, if that is not in memory.
-        self.past: Takeover | None = None
+        # The states that its events take over, by their numbers, if those are not in memory.
+        self.turns: dict[int, Turn] = {}
         # Whether its name, title, tags or death change.
         self.is_changed = False
         # The seq of a command that more rows can be added to, and the references that it adds.
         self.command: int | None = None
         self.refs: set[str] = set()
+
+    def take_over(self, past: Takeover) -> None:
+        """Note the state that its first event takes over."""
+        self.turns[0] = Turn(past)
 
     @property
     def row(self) -> int:
@@ -208,7 +213,7 @@ class Work:
         if target.agent is None:
             self.registry.publish_new(part, first, target.origin)
             return
-        target.agent.live.apply(part, first, target.past)
+        target.agent.live.apply(part, first, target.turns)
         if target.is_changed:
             self.registry.reindex(target.agent)
 

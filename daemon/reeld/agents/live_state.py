@@ -1,15 +1,19 @@
 """The state of a live agent: what is committed is folded into it and told to subscribers, and its memory is counted."""
 
 import logging
+from collections.abc import Mapping
 
 from reeld.agents.event_bus import CommittedEvent, EventBus
-from reeld.core.conversation import Conversation, Takeover
+from reeld.core.conversation import Conversation
+from reeld.core.path import Turn
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite
 
 log = logging.getLogger(__name__)
+
+_NONE: Mapping[int, Turn] = {}
 
 # The most entries of a conversation that stay in memory, however small they are: to cut off, drop or compare so many
 # takes the event loop up to 15 ms. One command may put more there until it is done.
@@ -74,27 +78,33 @@ class LiveState:
         grown, self._has_grown = self._has_grown, False
         return grown
 
-    def apply(self, part: AgentWrite, first: int, past: Takeover | None = None) -> None:
+    def apply(self, part: AgentWrite, first: int, turns: Mapping[int, Turn] = _NONE) -> None:
         """Fold committed events into the state, and publish them.
 
         Args:
             part: the events.
             first: the id of the first one.
-            past: the state that one of them takes over, if it is not in memory.
+            turns: the states that they take over, by the numbers of the events, if those are not in memory.
         """
         state, bus = self.committed, self._bus
         state.profile = part.profile
         conversation = state.conversation
-        if past is None and not bus.has_subscribers(self._row):
+        if not turns and not bus.has_subscribers(self._row):
             conversation.apply_all(first, part.events)
         else:
-            for event_id, event in enumerate(part.events, first):
-                kept = conversation.apply(event_id, event, past)
-                bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
+            for number, event in enumerate(part.events):
+                turn = turns.get(number)
+                past = None if turn is None else turn.takeover(first, part.events)
+                kept = conversation.apply(first + number, event, past)
+                bus.publish(CommittedEvent(part.profile, first + number, event, kept, conversation.extent))
+                self._note_milestones()  # the next event may leave them behind
         self.count()
         bus.newest = first + len(part.events) - 1
-        if conversation.has_new_milestones:
-            self._store.writer.note(conversation.take_new_milestones())
+        self._note_milestones()
+
+    def _note_milestones(self) -> None:
+        if self.committed.conversation.has_new_milestones:
+            self._store.writer.note(self.committed.conversation.take_new_milestones())
             self._has_grown = True
 
     async def load(self) -> None:

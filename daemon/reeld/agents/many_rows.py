@@ -4,13 +4,12 @@ Rows are staged, and the values of their events are built, before the transactio
 thread, for which all commands wait, only has to bind the values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import anyio
 
 from reel.wire.msgpack_codec import packer
 from reeld.core.stage import Reply, Stage
-from reeld.core.validation import CheckedRow
 from reeld.store.store import Store
 from reeld.store.transactions import Transaction, prepared, spared
 
@@ -23,9 +22,9 @@ def are_many(rows: int) -> bool:
     return rows >= _MANY
 
 
-async def put(stage: Stage, rows: Sequence[CheckedRow], put_rows: Callable[[], Reply]) -> Reply:
+async def put(stage: Stage, rows: int, put_rows: Callable[[], Reply]) -> Reply:
     """Run a function that puts rows on a stage, and return its result; nothing that it reads may change meanwhile."""
-    if not are_many(len(rows)):
+    if not are_many(rows):
         return put_rows()
     stage.pack = packer()  # each thread needs its own
     return await anyio.to_thread.run_sync(put_rows)

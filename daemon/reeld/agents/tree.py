@@ -23,7 +23,8 @@ async def rewind(work: Work, asked: Mark) -> Reply:
     """Go back to a mark."""
     target = work.alone()
     mark = commands.rewind_target(target.stage, target.state, asked.label)
-    target.past = past = await work.store.takeover(mark.id, target.state.conversation)
+    past = await work.store.takeover(mark.id, target.state.conversation)
+    target.take_over(past)
     kept = past.kept if isinstance(past, Replacement) else None
     return commands.rewind(target.stage, target.state, asked.label, kept)
 
@@ -33,7 +34,8 @@ async def restore(work: Work, asked: Restore) -> Reply:
     target = work.alone()
     target.stage.require_alive()
     require_position(asked.at, target.stage.head, target.stage.base.name)
-    to, target.past = await work.store.read_log(going_back.way_to, target.row, asked.at, target.state.conversation)
+    to, past = await work.store.read_log(going_back.way_to, target.row, asked.at, target.state.conversation)
+    target.take_over(past)
     return commands.restore(target.stage, to.at, to.tip)
 
 
@@ -45,7 +47,8 @@ async def undo(work: Work, _: Nothing) -> Reply:
     found = await work.store.read_log(going_back.undo, target.row, stage.head, target.state.conversation)
     if found is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to undo: it is in its first state")
-    undone, (to, target.past) = found
+    undone, (to, past) = found
+    target.take_over(past)
     return {**commands.restore(stage, undone - 1, to.tip, undoes=undone), "undone": undone}
 
 
@@ -57,7 +60,8 @@ async def redo(work: Work, _: Nothing) -> Reply:
     found = await work.store.read_log(going_back.redo, target.row, stage.head, target.state.conversation)
     if found is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
-    redone, (to, target.past) = found
+    redone, (to, past) = found
+    target.take_over(past)
     reply = commands.restore(stage, to.at, to.tip, redoes=redone.command, undo=redone.undo)
     return {**reply, "redone": redone.command}
 
@@ -72,7 +76,7 @@ async def clone_into(work: Work, at: int | None) -> Reply:
     position, conversation = await state_at(source, at)
     stage.head = max(stage.head, position.at)
     commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
-    target.past = await work.store.takeover(position.tip, target.state.conversation)
+    target.take_over(await work.store.takeover(position.tip, target.state.conversation))
     return info(stage.profile, conversation, work.registry.bus.attached(target.row))
 
 

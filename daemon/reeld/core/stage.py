@@ -15,6 +15,7 @@ from reeld.core.events import (
     BEFORE_TIME,
     TEXT_HEADS,
     Event,
+    Origin,
     Pack,
     Tools,
     newest_of,
@@ -121,26 +122,30 @@ class Stage:
         content: str | None = None,
         data: dict[str, Any] | None = None,
         parent: int | None = None,
+        origin: Origin | None = None,
     ) -> int:
         """Put an event that moves the tip to ``parent``; return its seq."""
         self.head += 1
         data_json = None if data is None else encode(data)
-        self.events.append(Event(self.head, command, kind, content, data_json, parent, self.now, self.client))
+        values = (self.head, command, kind, content, data_json, parent, self.now, self.client, None, None, origin)
+        self.events.append(new_tuple(Event, values))
         self._tip = parent
         return self.head
 
-    def put_inert(self, kind: str, command: int, data: dict[str, Any] | None = None) -> int:
+    def put_inert(
+        self, kind: str, command: int, data: dict[str, Any] | None = None, origin: Origin | None = None
+    ) -> int:
         """Put an event that changes nothing of the conversation."""
-        return self.put(kind, command, None, data, self._tip)
+        return self.put(kind, command, None, data, self._tip, origin)
 
     def put_rewind(self, data: dict[str, Any], tip: int | None, open_calls: OpenCalls) -> int:
         """Put an event that goes back to a tip, at which these calls are open; return its seq."""
         self._open_calls = open_calls.copy()
         return self.put("rewind", self.next_seq, data=data, parent=tip)
 
-    def put_mark(self, command: int, label: str | None) -> int:
+    def put_mark(self, command: int, label: str | None, origin: Origin | None = None) -> int:
         """Put a mark on the tip."""
-        seq = self.put("mark", command, data={"label": label}, parent=self._tip)
+        seq = self.put("mark", command, data={"label": label}, parent=self._tip, origin=origin)
         self._tip = newest_of(self.events)
         return seq
 

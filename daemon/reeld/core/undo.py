@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from reel.said.kinds import CONVERSATION
+from reeld.core.events import data_of
 
 # Commands count by kind, not by effect: an `add` of nothing new counts, a `note` or a renaming does not.
 UNDOABLE_KINDS = CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}
@@ -37,6 +38,14 @@ class Command(NamedTuple):
     undoes: int | None = None
     redoes: int | None = None
     undo: int | None = None
+
+
+def command_of(seq: int, kind: str, data_json: str | None) -> Command:
+    """Return an undoable command, from its newest undoable event."""
+    if kind != "restore":
+        return Command(seq)
+    data = data_of(data_json)
+    return Command(seq, data.get("undoes"), data.get("redoes"), data.get("undo"))
 
 
 class Undone(NamedTuple):

@@ -111,8 +111,8 @@ def rows_from(
         try:
             if type(element) is dict and element.get("kind") == "state":
                 element = _noted(element, index, [] if expected is None else expected)  # noqa: PLW2901 - without that
-            made, replaced_here, numbers_here = _read(element)
-            _note_ref(made.row.origin, index, refs)
+            made, replaced_here, numbers_here = read_element(element)
+            note_ref(made.row.origin, index, refs)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
         rows.append(made)
@@ -143,8 +143,12 @@ def plain_text(message: dict[str, Any]) -> CheckedRow | None:
     return _text(role, content)
 
 
-def _read(element: Any) -> tuple[CheckedRow, int, int]:
-    """Return the row of one element, how many of its characters were replaced, and how many numbers are text."""
+def read_element(element: Any) -> tuple[CheckedRow, int, int]:
+    """Return the row of one element, how many of its characters were replaced, and how many numbers are text.
+
+    Raises:
+        InvalidRecord: it is neither a message nor a record.
+    """
     if type(element) is not dict or _ORIGIN.isdisjoint(element):
         row, replaced = _row_from(element)
         made, numbers = _read_row(row)
@@ -152,7 +156,7 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
     origin = origin_from(element.get("sent"), element.get("ref"))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
     plain = plain_text(rest)
-    made, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
+    made, replaced, numbers = read_element(rest) if plain is None else (plain, 0, 0)
     return with_origin(made, origin), replaced, numbers
 
 
@@ -186,26 +190,41 @@ def _ref(value: Any) -> str | None:
     return str(value)
 
 
-def _note_ref(origin: Origin | None, index: int, refs: dict[str, int]) -> None:
+def note_ref(origin: Origin | None, index: int, refs: dict[str, int], what: str = "messages") -> None:
+    """Note the index of an element that has a reference.
+
+    Raises:
+        InvalidRecord: one before it has the same.
+    """
     if origin is None or origin.ref is None:
         return
     first = refs.setdefault(origin.ref, index)
     if first != index:
-        raise InvalidRecord("ref", f"messages[{first}] has {origin.ref!r} already; give each its own")
+        raise InvalidRecord("ref", f"{what}[{first}] has {origin.ref!r} already; give each its own")
 
 
 def _noted(record: dict[str, Any], index: int, expected: list[Expected]) -> dict[str, Any]:
     """Note the expected seq of the value that a record replaces; return the rest of the record."""
-    seq, key = record.get("if_seq"), record.get("content")
+    seq = record.get("if_seq")
     if seq is not None and (type(seq) is not int or not 0 <= seq <= MAX_INTEGER):
         raise InvalidRecord(
             "if_seq", f"expected a seq, or 0 for no value, got {seq if type(seq) is int else kind_of(seq)}"
         )
+    require_key(record)
+    if seq is not None:
+        expected.append(Expected(record["content"], seq, index))
+    return {name: value for name, value in record.items() if name != "if_seq"}
+
+
+def require_key(record: dict[str, Any]) -> None:
+    """Refuse the record of a value that has no valid key.
+
+    Raises:
+        InvalidRecord: it has none.
+    """
+    key = record.get("content")
     if type(key) is not str or not is_clean(key) or not 1 <= len(key) <= MAX_KEY:
         raise InvalidRecord("content", f"expected a key of 1 to {MAX_KEY} characters without NUL and lone surrogates")
-    if seq is not None:
-        expected.append(Expected(key, seq, index))
-    return {name: value for name, value in record.items() if name != "if_seq"}
 
 
 def checked(row: Row) -> CheckedRow:

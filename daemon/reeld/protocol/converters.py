@@ -30,6 +30,8 @@ MAX_PAGE = MAX_MESSAGE
 MAX_TEXTS = 1000
 # Parts of one command: all of their agents are held still at once.
 MAX_PARTS = 100
+# The events of a stretch: others wait while so many are staged and written.
+MAX_EVENTS = 4096
 
 # Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
 Convert: TypeAlias = Callable[[Any], Any]
@@ -234,6 +236,14 @@ def parts(value: Any) -> list[Any]:
     if type(value) is not list or not 1 <= len(value) <= MAX_PARTS:
         shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
         raise InvalidParams(f"expected a list of 1 to {MAX_PARTS} commands, got {shown}")
+    return value
+
+
+def events(value: Any) -> list[Any]:
+    """Convert the events of a stretch; the handler checks each."""
+    if type(value) is not list or not 1 <= len(value) <= MAX_EVENTS:
+        shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
+        raise InvalidParams(f"expected a list of 1 to {MAX_EVENTS} events, got {shown}")
     return value
 
 

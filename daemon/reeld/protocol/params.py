@@ -88,6 +88,12 @@ class Add(NamedTuple):
     if_stands: _Seq | None = None
 
 
+class Append(NamedTuple):
+    """A stretch of a log."""
+
+    events: Annotated[list[Any], to.events]
+
+
 class Clone(NamedTuple):
     """The seq at which an agent is cloned, and the name of the clone or the agent that takes over the state."""
 

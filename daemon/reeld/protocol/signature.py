@@ -16,6 +16,7 @@ from reeld.protocol.converters import (
     absolute_paths,
     addresses,
     anything,
+    events,
     integer,
     kinds,
     label,
@@ -90,7 +91,9 @@ def _converter(hint: Any) -> Convert:
     raise TypeError(f"{hint} has no converter")
 
 
-_LISTS = frozenset({addresses, anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts})
+_LISTS = frozenset(
+    {addresses, anything, messages, strings, target, kinds, roles, texts, seqs, absolute_paths, parts, events}
+)
 
 # What cannot be nested.
 _FLAT = frozenset({str, int, bool})

@@ -14,7 +14,17 @@ from reeld.core.stage import Reply
 from reeld.protocol import converters, params
 from reeld.protocol.signature import AGENT, KEY, OPTIONS, P, Param, Signature, declared, given
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-from reeld.serving.handlers import async_call, commands, erasing, late, queries, searching, subscriptions, together
+from reeld.serving.handlers import (
+    appending,
+    async_call,
+    commands,
+    erasing,
+    late,
+    queries,
+    searching,
+    subscriptions,
+    together,
+)
 
 _ANY_AGENT = Param("agent", converters.string)
 
@@ -140,6 +150,7 @@ _ALL = (
         commands.add,
         "Add messages, or a provider's items, all or none",
     )._replace(may_create=True),
+    _command(params.Append, appending.append, "Append a stretch of a log as it is, all or none"),
     _moving(params.Nothing, tree.clear, "Remove all messages; the system prompt stays"),
     _command(params.Clone, commands.clone, "Start a new agent from the current state, or from an earlier one"),
     _command(params.Mark, commands.mark, "Set a mark to rewind to"),

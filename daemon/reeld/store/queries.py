@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from reel.base.errors import NotFound
 from reel.wire.msgpack_codec import packer
-from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
-from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
+from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, command_of, end_of_first_state, redoable, undoable
 from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.erasures import first_reply, newest
 from reeld.store.loss import Known
@@ -41,6 +40,7 @@ _CLONES = """
     )
     SELECT a.id, a.source, a.killed IS NULL, a.name = '' FROM kin JOIN agents a ON a.id = kin.id
 """
+_SEQS_BY_ID = "SELECT id, seq FROM events WHERE id IN (SELECT value FROM json_each(?))"
 _UNDOABLE = tuple(sorted(UNDOABLE_KINDS))
 _NEWEST = f"""
     SELECT command, kind, data_json FROM events
@@ -166,29 +166,36 @@ def unknown_kinds(connection: Connection, row: int, at: int) -> list[Skip]:
     return [Skip(seq, "kind", f"the kind {kind!r} is unknown") for seq, kind in rows]
 
 
-def undo_target(connection: Connection, row: int, head: int) -> int | None:
-    """Return the command that an undo would take back."""
-    return undoable(_newest(connection, row), head)
+def _nothing_staged(_: int) -> None:
+    return None
 
 
-def redo_target(connection: Connection, row: int, head: int) -> Undone | None:
-    """Return the command that a redo would bring back."""
-    return redoable(_newest(connection, row), head)
+def undo_target(connection: Connection, row: int, head: int, staged: Newest = _nothing_staged) -> int | None:
+    """Return the command that an undo would take back; ``staged`` finds those that are not in the log yet."""
+    return undoable(_newest(connection, row, staged), head)
 
 
-def _newest(connection: Connection, row: int) -> Newest:
+def redo_target(connection: Connection, row: int, head: int, staged: Newest = _nothing_staged) -> Undone | None:
+    """Return the command that a redo would bring back; ``staged`` finds those that are not in the log yet."""
+    return redoable(_newest(connection, row, staged), head)
+
+
+def seqs_by_id(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
+    """Return the seqs of events by their ids."""
+    return dict(connection.execute(_SEQS_BY_ID, (Numbers(ids),)).fetchall())
+
+
+def _newest(connection: Connection, row: int, staged: Newest) -> Newest:
     """Return the function that finds an agent's newest undoable command."""
     floor = _end_of_first_state(connection, row)
 
     def newest(at: int) -> Command | None:
+        if (command := staged(at)) is not None:
+            return command
         found = connection.execute(_NEWEST, (row, at, floor, *_UNDOABLE)).fetchone()
         if found is None:
             return None
-        command, kind, data_json = found
-        if kind != "restore":
-            return Command(command)
-        data = data_of(data_json)
-        return Command(command, data.get("undoes"), data.get("redoes"), data.get("undo"))
+        return command_of(*found)
 
     return newest
 

@@ -10,7 +10,7 @@ from msgpack import unpackb
 
 from reel.base.errors import ReelError
 from reel.wire.msgpack_codec import packer
-from reeld.agents import adding, creation, families, replaying, tree
+from reeld.agents import adding, appending, creation, families, replaying, tree
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
 from reeld.agents.asking import ask, look
@@ -22,6 +22,7 @@ from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
+from reeld.core.stretch import read_stretch
 from reeld.core.validation import UNALTERED, rows_from
 from reeld.protocol import params
 from reeld.protocol.params import Agents, Create, History
@@ -68,6 +69,10 @@ class DirectClient:
         return await self._do(
             address, options, lambda answer: Write(lambda stage: commands.add(stage, rows), options, answer)
         )
+
+    async def append(self, address: str, *events: Any, **more: Any) -> Reply:
+        options = await self._options(address, "append", list(events), **more)
+        return await self._alone(address, options, partial(appending.append, stretch=read_stretch(list(events))))
 
     async def replace(self, address: str, seq: int, *messages: Any, **more: Any) -> Reply:
         options = await self._options(address, "add", list(messages), seq, **more)

@@ -10,7 +10,6 @@ from reeld.agents import many_rows
 from reeld.core.conversation import Conversation
 from reeld.core.stage import Stage
 from reeld.core.state import State
-from reeld.core.validation import rows_from
 from tests.reeld.store.making import profile
 
 
@@ -20,10 +19,9 @@ async def test_many_rows_are_staged_in_a_thread(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(many_rows, "_MANY", 2)
     pack = packer()
     stage = Stage(State(profile(), Conversation()), 0, pack)
-    rows, _ = rows_from(["hi"] * count)
 
     def put() -> dict[str, Any]:
         return {"thread": threading.get_ident(), "pack": stage.pack}
 
-    found = await many_rows.put(stage, rows, put)
+    found = await many_rows.put(stage, count, put)
     assert (same, same) == (found["thread"] == threading.get_ident(), found["pack"] is pack)

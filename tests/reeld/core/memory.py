@@ -1,14 +1,15 @@
 """A log in a list: the store's rules in memory, in their simplest form, for tests of the pure core."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reel.said.kinds import CONVERSATION
 from reel.wire.msgpack_codec import packer
-from reeld.core.conversation import Conversation, Takeover
+from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Event, Mark, Node, entry, label_of, read
 from reeld.core.milestones import Extent, Milestone, Waypoint
+from reeld.core.path import Turn
 from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import Command
@@ -16,6 +17,7 @@ from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
 from reeld.verify.rules import LogValidator, StoredPrompt
 
 pack = packer()
+_NONE: Mapping[int, Turn] = {}
 
 
 @dataclass
@@ -34,7 +36,7 @@ class MemoryLog:
     rows: list[Row] = field(default_factory=list)
     milestones: dict[int, Milestone] = field(default_factory=dict)
 
-    def commit(self, state: State, stage: Stage, past: Takeover | None = None) -> list[tuple[Extent, Extent]]:
+    def commit(self, state: State, stage: Stage, turns: Mapping[int, Turn] = _NONE) -> list[tuple[Extent, Extent]]:
         """Write a unit of work, and apply it to the live state.
 
         Return for each event how much of the conversation it kept, and how long that was after it.
@@ -47,10 +49,11 @@ class MemoryLog:
             self.rows.append(Row(len(self.rows) + 1, state.profile.row, event._replace(parent=parent)))
         state.profile = stage.profile
         extents = []
-        for row in self.rows[first - 1 :]:
+        for number, row in enumerate(self.rows[first - 1 :]):
+            past = turns[number].takeover(first, stage.events) if number in turns else None
             kept = state.conversation.apply(row.id, row.event, past)
             extents.append((kept, state.conversation.extent))
-        self.note(state.conversation.take_new_milestones())
+            self.note(state.conversation.take_new_milestones())  # a later event may leave them behind
         return extents
 
     def note(self, milestones: list[Milestone]) -> None:

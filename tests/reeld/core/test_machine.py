@@ -1,5 +1,6 @@
 """The running state, the state read by walking parents, and a naive model of snapshots are always equal."""
 
+from collections.abc import Mapping
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -14,15 +15,18 @@ from reel.reading.log_tree import LogTree
 from reel.said.records import message_from_record
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
-from reeld.core.events import Entry, Node
+from reeld.core.events import Entry, Node, newest_of
 from reeld.core.milestones import STEP, Extent
+from reeld.core.path import Path, Turn
 from reeld.core.reading import Reader
 from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
+from reeld.core.tree import tip_after
 from reeld.core.undo import redoable, undoable
-from reeld.core.validation import CheckedRow, rows_from
+from reeld.core.validation import CheckedRow, Row, rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
-from tests.reeld.core.memory import MemoryLog, Past, Row, pack, profile
+from tests.reeld.core.memory import MemoryLog, Past, pack, profile
+from tests.reeld.core.memory import Row as Stored
 
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(
@@ -68,6 +72,13 @@ _ELEMENTS = st.one_of(
 )
 _LABELS = st.sampled_from([None, "one", "two"])
 _FRACTION = st.floats(0, 1)
+_STEPS = st.tuples(
+    st.sampled_from(["add", "add", "mark", "clear", "rewind", "restore", "replace"]),
+    _FRACTION,
+    _LABELS,
+    st.lists(_ELEMENTS, min_size=1, max_size=3),
+)
+_NONE: Mapping[int, Turn] = {}
 
 
 class Conversations(RuleBasedStateMachine):
@@ -99,11 +110,11 @@ class Conversations(RuleBasedStateMachine):
 
         assert refused == refusal(lambda: past.append(real(stage)))
         if refused is None:
-            self.commit(agent, stage, past[0] if isinstance(past[0], (Branch, Replacement)) else None)
+            self.commit(agent, stage, {0: Turn(past[0])} if isinstance(past[0], (Branch, Replacement)) else {})
 
-    def commit(self, agent: int, stage: Stage, past: Takeover | None = None) -> None:
+    def commit(self, agent: int, stage: Stage, turns: Mapping[int, Turn] = _NONE) -> None:
         """Commit a unit of work, and check for each event how long a prefix of the conversation it left unchanged."""
-        extents = self.log.commit(self.states[agent], stage, past)
+        extents = self.log.commit(self.states[agent], stage, turns)
         if self.least is not None:
             self.states[agent].conversation.trim(self.least)
         states = self.log.states(agent, len(extents))
@@ -233,7 +244,7 @@ class Conversations(RuleBasedStateMachine):
         self.states[row] = State(profile(row, Source(source, origin.uid, at)), Conversation(step=self.step))
         stage = self.stage(row)
         commands.clone_from(stage, origin.uid, at, tip)
-        self.commit(row, stage, self.takeover(row, tip))
+        self.commit(row, stage, {0: Turn(self.takeover(row, tip))})
         self.models[row] = self.models[source].clone(round(self.models[source].head * fraction))
         return row
 
@@ -251,6 +262,15 @@ class Conversations(RuleBasedStateMachine):
             return self.takeover(into, tip)
 
         self.both(into, real, lambda model: model.take_over(self.models[source], wanted))
+
+    @rule(agent=agents, steps=st.lists(_STEPS, min_size=1, max_size=8))
+    def stretch(self, agent: int, steps: list[tuple[str, float, str | None, list[Any]]]) -> None:
+        """Several commands are one unit of work: each goes on from those before it, which have no ids yet."""
+        if self.models[agent].alive:
+            stretch = Stretch(self, agent)
+            for step in steps:
+                stretch.take(*step)
+            self.commit(agent, stretch.stage, stretch.turns)
 
     @rule(agent=agents)
     def kill_or_revive(self, agent: int) -> None:
@@ -300,7 +320,7 @@ class Conversations(RuleBasedStateMachine):
         inherited = [] if source is None else self.history(source.row, min(source.at, upto))
         return [*inherited, *(self.as_sent(each) for each in self.log.of(row) if each.event.seq <= upto)]
 
-    def as_sent(self, row: Row) -> Any:
+    def as_sent(self, row: Stored) -> Any:
         """Return an event as a client gets it, as far as it matters for the tree."""
         event, parent = row.event, None
         if event.parent is not None:
@@ -357,6 +377,93 @@ class Conversations(RuleBasedStateMachine):
                 middle = whole.entries[len(whole.entries) // 2].id
                 whole.cut(middle)
                 assert Conversation(self.log.walk(middle)) == whole
+
+
+class Stretch:
+    """Commands of one unit of work, on the model as well.
+
+    Args:
+        machine: has the agent.
+        agent: the agent.
+    """
+
+    def __init__(self, machine: Conversations, agent: int) -> None:
+        self._machine = machine
+        self._agent = agent
+        self._model = machine.models[agent]
+        self.stage = machine.stage(agent)
+        self._begin = self.stage.head
+        self._path = Path(machine.states[agent].conversation, self.stage.events)
+        self.turns: dict[int, Turn] = {}
+        # The tip after each staged command, by the seqs of its events.
+        self._tips: dict[int, int | None] = {}
+
+    def take(self, what: str, fraction: float, label: str | None, elements: list[Any]) -> None:
+        """Stage a command, unless the model refuses it."""
+        self._path.follow()
+        first = self.stage.next_seq
+        match what:
+            case "mark":
+                self.stage.put_mark(first, label)
+                self._model.mark(label)
+            case "clear":
+                self._clear(first)
+            case "rewind":
+                self._rewind(label)
+            case "restore":
+                to = round(self.stage.head * fraction)
+                self._go("restore", self._tip_at(to), {"to": self._model.ends.get(to, to)})
+                self._model.restore(to)
+            case "replace" if self._model.records:
+                seq = self._model.records[int(fraction * (len(self._model.records) - 1))].seq
+                self._go("rewind", self._tip_before(seq), {"before": seq})
+                self._model.replace(seq, [])
+            case _:
+                rows, _ = rows_from(elements)
+                self.stage.put_rows(first, rows)
+                self._model.add([row[:3] for row, _ in rows])
+        for seq in range(first, self.stage.head + 1):
+            event = self.stage.events[-1]
+            self._tips[seq] = tip_after(newest_of(self.stage.events), event.kind, event.parent)
+
+    def _clear(self, first: int) -> None:
+        prompt = self._model.prompt
+        self._go("clear", None, None)
+        if prompt is not None and prompt.content:
+            self.stage.put_rows(first, [CheckedRow(Row("system", prompt.content, prompt.data_json), None)])
+        self._model.clear()
+
+    def _rewind(self, label: str | None) -> None:
+        found = self._path.mark_for(label)
+        assert (refusal(lambda: self._model.rewind(label)) is None) == (found is not None)
+        if found is not None:
+            data = {"target": found[1]} if label is None else {"label": label, "target": found[1]}
+            self._go("rewind", found[0], data)
+
+    def _go(self, kind: str, tip: int | None, data: dict[str, Any] | None) -> None:
+        found = self._path.way_to(tip)
+        if not isinstance(found, Turn):
+            past = self._machine.reader.takeover(found[0], self._path.committed)
+            found = self._path.turn(*found, past)
+        self.turns[len(self.stage.events)] = found
+        self.stage.put(kind, self.stage.next_seq, None, data, tip)
+
+    def _tip_at(self, seq: int) -> int | None:
+        if seq in self._tips:
+            return self._tips[seq]
+        return self._machine.log.position(self._machine.profiles, self._agent, seq)[1]
+
+    def _tip_before(self, seq: int) -> int | None:
+        number = seq - self._begin - 1
+        if number >= 0:
+            assert self._path.has(number)
+            return self.stage.events[number].parent
+        if (found := self._path.before(seq)) is not None:
+            return found[0]
+        assert self._path.base is not None
+        before = self._machine.reader.before(self._path.base, seq)
+        assert before is not None
+        return before.tip
 
 
 def _common(before: list[Node], now: list[Node]) -> Extent:

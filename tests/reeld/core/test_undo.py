@@ -2,7 +2,7 @@
 
 import pytest
 
-from reeld.core.undo import Command, Newest, Undone, end_of_first_state, redoable, undoable
+from reeld.core.undo import Command, Newest, Undone, command_of, end_of_first_state, redoable, undoable
 
 
 def _newest(*steps: Command) -> Newest:
@@ -80,3 +80,18 @@ def test_an_undo_of_something_later(undoes: int) -> None:
 def test_end_of_first_state(kinds: list[str], end: int) -> None:
     """Only what ``create`` or ``clone`` wrote cannot be undone; a log that begins otherwise has nothing of that."""
     assert end == end_of_first_state(5, kinds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data_json", "command"),
+    [
+        ("user", None, Command(7)),
+        ("restore", '{"to":1}', Command(7)),
+        ("restore", '{"to":1,"undoes":2}', Command(7, undoes=2)),
+        ("restore", '{"to":5,"redoes":2,"undo":6}', Command(7, redoes=2, undo=6)),
+        ("restore", "damaged", Command(7)),
+    ],
+)
+def test_what_a_command_undoes_is_in_its_data(kind: str, data_json: str | None, command: Command) -> None:
+    """Only a restore can undo or redo one."""
+    assert command == command_of(7, kind, data_json)

@@ -51,7 +51,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories", "lines"],
+        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories", "lines", "append"],
         "limits": {
             "message": call.peer.limits.message,
             "values": call.peer.limits.values,

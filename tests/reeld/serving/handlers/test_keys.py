@@ -18,6 +18,7 @@ REQUEST = json.dumps({"messages": [{"role": "user", "content": "What?"}]})
 # The parameters of each command beside the agent and the key.
 COMMANDS: dict[str, dict[str, Any]] = {
     "add": {"messages": "x"},
+    "append": {"events": [{"role": "user", "content": "x"}]},
     "clear": {},
     "clone": {},
     "mark": {},

@@ -1,0 +1,156 @@
+"""Reads a stretch of a log that a client sends as it is: events in their order, and which of them are one command.
+
+Here every event is checked by itself. Whether the conversation can go where an event says is checked when it is staged
+(:mod:`reeld.agents.appending`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from reel.base.errors import InvalidMessage
+from reel.base.values import MAX_INTEGER
+from reel.said.blocks import InvalidRecord, kind_of
+from reel.said.records import parse_data
+from reeld.core.events import Origin
+from reeld.core.validation import (
+    UNALTERED,
+    Altered,
+    CheckedRow,
+    note_ref,
+    origin_from,
+    read_element,
+    require_key,
+    with_origin,
+)
+
+# The events that are not rows. Each begins a command, and only after the first two rows may follow in it.
+MOVES = frozenset({"clear", "rewind", "restore", "mark", "changed", "agent_killed", "revived"})
+_BEFORE_ROWS = frozenset({"clear", "rewind"})
+# What only the daemon sets, although every event of a log has it.
+_OF_THE_DAEMON = ("seq", "id", "time", "client", "agent")
+# What says where an event is from and where it belongs.
+_PLACE = frozenset({"command", "parent", "sent", "ref"})
+_FIELDS_OF_A_MOVE = frozenset({"kind", "content", "data_json"})
+
+
+class Move(NamedTuple):
+    """An event that is not a row: it moves the tip, sets a mark, or changes the agent."""
+
+    kind: str
+    data: dict[str, Any]
+    origin: Origin | None
+
+
+class StretchCommand(NamedTuple):
+    """One command of a stretch.
+
+    Args:
+        first: the index of its first event.
+        move: what it begins with, if that is not a row.
+        rows: its rows.
+    """
+
+    first: int
+    move: Move | None
+    rows: list[CheckedRow]
+
+
+class Stretch(NamedTuple):
+    """A stretch of a log.
+
+    Args:
+        commands: its commands.
+        refs: the index of each event that has a reference.
+        parents: the seq that an event names as its parent, 0 for none, by the index of the event.
+        altered: how much of the messages was altered.
+    """
+
+    commands: list[StretchCommand]
+    refs: Mapping[str, int]
+    parents: Mapping[int, int]
+    altered: Altered
+
+
+def refused(index: int, field: str, why: str) -> InvalidMessage:
+    """Return the error for an event of a stretch."""
+    return InvalidMessage(f"events[{index}].{field}: {why}", index=index, field=field)
+
+
+def read_stretch(events: list[Any]) -> Stretch:
+    """Return a stretch of a log.
+
+    Raises:
+        InvalidMessage: an event is not valid; ``data`` has ``index`` and ``field``.
+    """
+    reader = _Reader()
+    for index, event in enumerate(events):
+        try:
+            reader.take(index, event)
+        except InvalidRecord as error:
+            raise refused(index, error.field, error.reason) from None
+    altered = Altered(reader.replaced, reader.numbers) if reader.replaced or reader.numbers else UNALTERED
+    return Stretch(reader.commands, reader.refs, reader.parents, altered)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.commands: list[StretchCommand] = []
+        self.refs: dict[str, int] = {}
+        self.parents: dict[int, int] = {}
+        self.replaced = self.numbers = 0
+        # What the newest event calls its command.
+        self._name: int | None = None
+
+    def take(self, index: int, event: Any) -> None:
+        if type(event) is not dict:
+            raise InvalidRecord("kind", f"expected a message or a record, got {kind_of(event)}")
+        for field in _OF_THE_DAEMON:
+            if field in event:
+                raise InvalidRecord(field, "the daemon sets it; leave it out")
+        name = _integer(event, "command")
+        if (parent := _integer(event, "parent")) is not None:
+            self.parents[index] = parent
+        origin = origin_from(event.get("sent"), event.get("ref"))
+        note_ref(origin, index, self.refs, "events")
+        own = {field: value for field, value in event.items() if field not in _PLACE}
+        begins = name is None or name != self._name
+        self._name = name
+        if own.get("kind") in MOVES:
+            if not begins:
+                raise InvalidRecord("command", f"{own['kind']!r} begins a command; give it another number")
+            self.commands.append(StretchCommand(index, _move(own, origin), []))
+            return
+        if own.get("kind") == "state":
+            require_key(own)
+        row, replaced, numbers = read_element(own)
+        self.replaced += replaced
+        self.numbers += numbers
+        self._command(index, begins=begins).rows.append(with_origin(row, origin))
+
+    def _command(self, index: int, *, begins: bool) -> StretchCommand:
+        """Return the command of a row."""
+        if begins:
+            self.commands.append(StretchCommand(index, None, []))
+        command = self.commands[-1]
+        if command.move is not None and command.move.kind not in _BEFORE_ROWS:
+            raise InvalidRecord("command", f"{command.move.kind!r} is a command by itself; give this another number")
+        return command
+
+
+def _integer(event: dict[str, Any], field: str) -> int | None:
+    value = event.get(field)
+    if value is not None and (type(value) is not int or not 0 <= value <= MAX_INTEGER):
+        raise InvalidRecord(field, f"expected a seq, got {value if type(value) is int else kind_of(value)}")
+    return value
+
+
+def _move(own: dict[str, Any], origin: Origin | None) -> Move:
+    for field in own:
+        if field not in _FIELDS_OF_A_MOVE:
+            raise InvalidRecord(str(field), f"a {own['kind']} has no such field; it has kind and data_json")
+    if own.get("content") is not None:
+        raise InvalidRecord("content", f"a {own['kind']} has none")
+    data_json = own.get("data_json")
+    if data_json is not None and type(data_json) is not str:
+        raise InvalidRecord("data_json", f"expected a string, got {kind_of(data_json)}")
+    return Move(own["kind"], {} if data_json is None else parse_data(data_json), origin)

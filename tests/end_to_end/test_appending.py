@@ -1,0 +1,67 @@
+"""A stretch of a log at a real daemon: for followers, searches and checks its events are like all others."""
+
+from typing import Any
+
+import pytest
+
+from reel.base.errors import InvalidMessage
+from reel.sync.client import Client
+from tests.daemon import Daemon, until_indexed
+
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
+STRETCH: list[dict[str, Any]] = [
+    {"role": "user", "content": "the first needle", "sent": 1763780400000, "ref": "m-1", "command": 2},
+    {"role": "assistant", "content": "hay", "command": 2},
+    {"kind": "mark", "data_json": '{"label":"m"}'},
+    {"role": "user", "content": "the second needle"},
+    {"kind": "rewind", "data_json": '{"label":"m"}'},
+    {"role": "user", "content": "the third needle"},
+    {"kind": "restore", "data_json": '{"to":5}'},
+]
+
+
+def texts(client: Client) -> list[str]:
+    """Return the texts of a conversation."""
+    found: list[Any] = list(client.messages("a").messages)
+    return [message["content"][0]["text"] for message in found]
+
+
+def test_a_stretch_is_followed_searched_and_checked(daemon: Daemon, client: Client) -> None:
+    """A follower is pushed each of its events, a search finds what it says, and every check agrees with it."""
+    client.create("a")
+    with client.subscribe("a", 0) as pushes:
+        reply = client.append("a", STRETCH, if_seq=1)
+        pushed = [getattr(next(pushes), "seq", None) for _ in range(1 + len(STRETCH))]
+    events = client.history("a").events
+
+    assert (2, 8) == (reply.first, reply.head)
+    assert [event["seq"] for event in events] == pushed
+    assert [2, 2, 4, 5, 6, 7, 8] == [event["command"] for event in events[1:]]
+    assert ["the first needle", "hay", "the second needle"] == texts(client)
+    until_indexed(client)
+    assert {2, 5, 7} == {hit.seq for hit in client.search("needle").hits}
+    assert client.replay("a").matched
+    assert [] == client.verify().problems
+    daemon.kill()
+    daemon.start()
+    assert ["the first needle", "hay", "the second needle"] == texts(client)
+    client.undo("a")
+    assert ["the first needle", "hay", "the third needle"] == texts(client)
+
+
+def test_a_long_stretch_is_written_in_one_commit_or_not_at_all(client: Client) -> None:
+    """It has as many events as one may have, which are read and staged beside the event loop."""
+    assert client.server is not None
+    assert "append" in client.server.features
+    client.create("a")
+    events = [{"role": "user", "content": f"{number}", "command": number // 3} for number in range(4096)]
+    with pytest.raises(InvalidMessage, match=r"events\[4095\]\.ref"):
+        client.append("a", [*events[:-2], {**events[0], "ref": "r"}, {**events[0], "ref": "r"}])
+    client.append("a", events, if_seq=1)
+    sizes = client.stats()["commit_events"]
+
+    assert 1 == dict(zip(sizes["bounds"], sizes["counts"], strict=False))[4096]
+    assert 4097 == client.agent("a").head
+    client.undo("a")
+    assert 4095 == client.agent("a").messages
