@@ -21,6 +21,7 @@ MODULES = {
     "pi": "pi.tool",
     "openclaw": "pi.openclaw",
     "omp": "pi.omp",
+    "copilot-cli": "copilot_cli.tool",
     "aider": "aider",
     "chatgpt": "chatgpt.tool",
     "claude-ai": "claude_ai",

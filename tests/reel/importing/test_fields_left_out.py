@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reel.importing import tool_named
-from tests.reel.importing.tools import test_opencode, test_pi
+from tests.reel.importing.tools import test_copilot_cli, test_opencode, test_pi
 
 from . import chats
 from .exported import Tree
@@ -50,15 +50,6 @@ def _rich(name: str, root: Path) -> None:
         case "gemini-cli":
             more = {"toolCalls": [chats.made_call("c", "out")], "thoughts": [{"subject": "s", "description": "d"}]}
             chats.Lines().user("u", "hi").answer("a", "ho", **more, tokens={"input": 1}).write(path)
-        case "pi":
-            thought = {"type": "thinking", "thinking": "Hm", "thinkingSignature": "s"}
-            call_part = {"type": "toolCall", "id": "c", "name": "n", "arguments": {}}
-            pi = test_pi.Session().user("u", "hi").answer("a", thought, call_part, usage={"input": 1})
-            result = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "ho"}]}
-            pi.entry("message", "r", message=result).entry("branch_summary", "b", summary="s", fromId="u")
-            pi.entry("message", "x", message={"role": "bashExecution", "command": "ls", "output": ""})
-            pi.entry("compaction", "k", summary="s", firstKeptEntryId="u").entry("session_info", "i", name="n")
-            pi.entry("custom_message", "m", customType="c", content="x").write(path)
         case "jsonl":
             tool = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
             records: list[Any] = [
@@ -90,12 +81,35 @@ def _rich(name: str, root: Path) -> None:
             content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
             message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
             write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
+        case "pi" | "copilot-cli":
+            _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
         case "opencode-1":
             test_opencode.first(root, test_opencode.turn())
         case _:
             SAMPLES[name].write(root, TEXTS, "ses")
+
+
+def _rich_agent(name: str, path: Path) -> None:
+    match name:
+        case "pi":
+            thought = {"type": "thinking", "thinking": "Hm", "thinkingSignature": "s"}
+            call_part = {"type": "toolCall", "id": "c", "name": "n", "arguments": {}}
+            pi = test_pi.Session().user("u", "hi").answer("a", thought, call_part, usage={"input": 1})
+            result = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "ho"}]}
+            pi.entry("message", "r", message=result).entry("branch_summary", "b", summary="s", fromId="u")
+            pi.entry("message", "x", message={"role": "bashExecution", "command": "ls", "output": ""})
+            pi.entry("compaction", "k", summary="s", firstKeptEntryId="u").entry("session_info", "i", name="n")
+            pi.entry("custom_message", "m", customType="c", content="x").write(path)
+        case "copilot-cli":
+            signed = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm"}]}
+            copilot = test_copilot_cli.Session().user("u", "hi", attachments=[{"type": "file", "path": "x"}])
+            copilot.answer("a", "ho", test_copilot_cli.call("look"), reasoningBlocks=signed)
+            copilot.event("tool.execution_complete", toolCallId="look", success=False, error={"message": "no"})
+            copilot.event("session.usage_record", usage={"inputTokens": 1, "apiCallId": "r"})
+            copilot.event("session.compaction_complete", success=True, summaryContent="s")
+            copilot.event("session.info", message="m").write(path)
 
 
 def _maps(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

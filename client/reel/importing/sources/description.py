@@ -12,9 +12,11 @@ class Description:
     Args:
         tool: the name of the tool.
         source: the source.
+        part: the suffix of the conversation's name, if the source has several.
     """
 
-    def __init__(self, tool: str, source: Source) -> None:
+    def __init__(self, tool: str, source: Source, part: str = "") -> None:
+        self._part = part
         # The tags; empty values are no tags.
         self.facts: dict[str, str] = {"tool": tool, "source": source.path, **source.about}
         self._title = self._prompt = self._command = ""
@@ -38,10 +40,16 @@ class Description:
 
     def end(self) -> Iterator[About]:
         """Yield the description if it has changed; nothing if there was no step."""
-        about = About("", self._title or self._prompt or self._command, tags_of(**self.facts))
-        if about != self._told:
-            self._told = about
-            yield about
+        if self._now() != self._told:
+            yield self.tell()
+
+    def tell(self) -> About:
+        """Return the description: what follows belongs to this conversation."""
+        self._told = self._now()
+        return self._told
+
+    def _now(self) -> About:
+        return About(self._part, self._title or self._prompt or self._command, tags_of(**self.facts))
 
     @property
     def has_begun(self) -> bool:

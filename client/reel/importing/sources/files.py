@@ -6,7 +6,9 @@ import stat
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,6 +23,8 @@ MAX_LINE = 16 << 20
 _CHUNK = 1 << 20
 # Finding lines takes half as long as with the default of 8 KiB; more does not help.
 _BUFFER = 1 << 16
+# How many lines are looked at to find out what a file is, and the longest of them.
+_HEAD_LINES, _HEAD = 4, 1 << 18
 # Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _ZSTD_MISSING = "is compressed with Zstandard; to read it: "
@@ -126,6 +130,20 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
                 problems.append(Problem(path, 0, "is a link, which is not followed"))
             elif stat.S_ISREG(status.st_mode) and name.endswith(suffixes):
                 yield Entry(Path(path), status.st_size, status.st_mtime_ns)
+
+
+def first_records(path: str) -> list[Json]:
+    """Return the records among the first lines of a file; damaged and long ones are left out.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    found = []
+    with open_regular(path) as file:
+        for line in islice(lines_of(file, limit=_HEAD), _HEAD_LINES):
+            with suppress(ValueError, RecursionError):
+                found.append(parse_record(line.data) or {})
+    return found
 
 
 class _Decompressed(io.RawIOBase):

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from reel.base.strict_json import Json, encode
 from reel.importing.steps import Back
+from reel.importing.values import digest
 
 # The place before the first message.
 START = ""
@@ -21,11 +23,18 @@ class RecordTree:
         self._places: dict[str, str] = {START: START}
         self._newest = START
         self._last = START
+        # What each record says, to tell one that is repeated from another one with its id.
+        self._contents: dict[str, int] = {}
 
     @property
     def newest(self) -> str:
         """The id of the newest record; empty before the first one."""
         return self._newest
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether the conversation has a message now."""
+        return self._last != START
 
     def follow(self, parent: str) -> Iterator[Back]:
         """Go to the place of a record, after which the next message comes."""
@@ -54,9 +63,13 @@ class RecordTree:
         if not stays:
             self._places[record] = self._places.get(parent, START)
 
-    def has(self, record: str) -> bool:
-        """Return whether a record was added."""
-        return record in self._places
+    def name(self, given: str, found: Json) -> str:
+        """Return the id for a new record: another one if a different record has it; empty if it is repeated."""
+        content = hash(str(found))
+        if given and self._contents.setdefault(given, content) == content:
+            return "" if given in self._places else given
+        name = f"{given or 'record'}-{digest(encode(found, ascii_only=True))}"
+        return "" if name in self._places else name
 
     def between(self, first: str, last: str) -> tuple[str, ...]:
         """Return the messages from a record to a later one on its path; none if the path does not lead there."""

@@ -21,6 +21,7 @@ def _is_of_claude_code(found: Json) -> bool:
 _SIGNS: dict[str, Callable[[Json], bool]] = {
     "claude-code": _is_of_claude_code,
     "codex": lambda found: found.get("type") == "session_meta" and "payload" in found,
+    "copilot-cli": lambda found: found.get("type") == "session.start" and "data" in found,
     "pi": lambda found: found.get("type") == "session" and "cwd" in found,
     "gemini-cli": lambda found: {"sessionId", "projectHash"} <= found.keys(),
 }

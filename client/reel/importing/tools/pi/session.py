@@ -9,7 +9,7 @@ from reel.importing.sources.files import JsonLines
 from reel.importing.sources.record_tree import START, RecordTree
 from reel.importing.steps import REPEATED, Compacted, Kept, Part, Said, Source, Step
 from reel.importing.tools.pi.messages import is_incomplete, is_known, left_out_of, read_message, summary_text
-from reel.importing.values import map_in, milliseconds, other_fields, ref_of, text_in
+from reel.importing.values import map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
 
@@ -70,14 +70,14 @@ class Session(JsonLines):
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         kind = text_in(found, "type")
-        record = text_in(found, "id") or ref_of(found)
+        record = self._tree.name(text_in(found, "id"), found)
         parent = found["parentId"] if type(found.get("parentId")) is str else None
         if parent is None:
             parent = START if "parentId" in found else self._tree.newest
         self._ids.append(record)
         if kind == "session":
             self._read_header(found)
-        elif self._tree.has(record):
+        elif not record:
             self.counts.ignore(REPEATED)
         elif kind == "message":
             yield from self._read_message(found, map_in(found, "message"), record, parent, line)

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, lines_of, open_regular
+from reel.importing.sources.files import Entry, files_below, first_records
 from reel.importing.steps import Found, Problem, Source, Tool, forks_last
 from reel.importing.tools.pi.session import Session
-from reel.importing.values import name_of, parse_record, text_in
+from reel.importing.values import name_of, text_in
 
 _SUFFIX = ".jsonl"
-# The header is the first line, or the second one if a title is before it. It may have a long list of directories.
-_HEAD_LINES, _HEAD_LINE = 4, 1 << 18
 
 
 def pi_tool(name: str, title: str, below: tuple[str, ...], variables: tuple[str, ...] = ()) -> Tool:
@@ -73,17 +70,9 @@ def _id_in(path: str) -> str:
 
 def _header_of(path: Path) -> Json | None:
     """Return the header of a session, empty if it is damaged; ``None`` if the file is no session."""
-    is_session = False
-    with open_regular(str(path)) as file:
-        for line in islice(lines_of(file, limit=_HEAD_LINE), _HEAD_LINES):
-            try:
-                found = parse_record(line.data) or {}
-            except (ValueError, RecursionError):
-                continue
-            if found.get("type") == "session":
-                return found
-            is_session = is_session or (found.get("type") == "message" and "message" in found)
-    return {} if is_session else None
+    records = first_records(str(path))
+    is_session = any(found.get("type") == "message" and "message" in found for found in records)
+    return next((found for found in records if found.get("type") == "session"), {} if is_session else None)
 
 
 TOOL = pi_tool("pi", "pi", (".pi/agent/sessions",), ("PI_CODING_AGENT_SESSION_DIR",))
