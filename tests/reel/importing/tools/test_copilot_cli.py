@@ -118,7 +118,7 @@ def test_other_events(tmp_path: Path) -> None:
     assert ["assistant:c", "tool:r", "note:i", "note:h"] == outline(found.steps)[:4]
     assert 2 == found.counts.unknown["hologram"]
     assert {"question or hook": 1, "repeated": 1} == found.counts.ignored
-    assert found.counts.read == 8 == found.counts.mapped + 2 + 2
+    assert 8 == found.counts.read == found.counts.mapped + 2 + 2
 
 
 def test_places(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ _START = frozenset(
         *("eventCount", "contextTier", "alreadyInUse", "remoteSteerable", "reasoningEffort"),
     }
 )
+_SAYS = {
+    "user.message": ("content", "transformedContent", "attachments"),
+    "assistant.message": ("content", "toolRequests", "reasoningText", "reasoningBlocks", *_REASONING),
+    "tool.execution_complete": ("result", "error"),
+    "tool.user_requested": ("toolName", "arguments"),
+}
 # The fields of an event of which something is made, by its type.
 _FIELDS = {
     "user.message": _IDS | {"content", "transformedContent", "attachments", "source", "delivery"},
@@ -61,6 +67,11 @@ def left_out_of(kind: str, found: Json) -> Iterator[str]:
     yield from other_fields(map_in(data, "result"), {"content"}, "result.")
     yield from other_fields(map_in(data, "error"), {"message"}, "error.")
     yield from other_fields(map_in(data, "reasoningBlocks"), {"provider", "blocks"}, "reasoningBlocks.")
+
+
+def says_nothing(kind: str, data: Json) -> bool:
+    """Return whether an event lacks what it is for, as a damaged one does."""
+    return data.keys().isdisjoint(_SAYS[kind])
 
 
 def prompt_blocks(data: Json) -> list[Json]:

@@ -16,6 +16,7 @@ from reel.importing.tools.copilot_cli.events import (
     left_out_of,
     prompt_blocks,
     result_block,
+    says_nothing,
     usage_of,
 )
 from reel.importing.values import id_in_name, map_in, milliseconds, text_in
@@ -76,6 +77,11 @@ class Session(JsonLines):
             tree.add(event, parent)
         if kind in STARTS:
             self._read_facts(kind, found, data)
+        elif kind in _SAID and says_nothing(kind, data):
+            tree.add(event, parent)
+            self.counts.note(f"{kind} without content")
+            yield from self._in(part)
+            yield self._note(found, event, None, line)
         elif kind in _SAID:
             yield from self._say(kind, found, data, event, parent, part, sent, line)
         elif kind == "system.message":

@@ -31,6 +31,8 @@ _FIELDS = {
     "compactionSummary": _COMMON | {"summary", "tokensBefore"},
     **dict.fromkeys(_CUSTOM, _COMMON | {"customType", "display"}),
 }
+# What says something in a message, if not its content.
+_SAYS = {"bashExecution": "command", "branchSummary": "summary", "compactionSummary": "summary"}
 
 
 class Message(NamedTuple):
@@ -67,9 +69,12 @@ def read_message(found: Json, tool: str, refusals: Refusals) -> Message | None:
     return None
 
 
-def is_known(found: Json) -> bool:
-    """Return whether the role of a message is known."""
-    return text_in(found, "role") in _FIELDS
+def unknown_kind(found: Json) -> str:
+    """Return what a message is if nothing can be made of it: its role is unknown, or it lacks what it is for."""
+    role = text_in(found, "role")
+    if role not in _FIELDS:
+        return f"role {role or 'missing'}"
+    return f"{role} without content" if _SAYS.get(role, "content") not in found else ""
 
 
 def is_incomplete(found: Json) -> bool:

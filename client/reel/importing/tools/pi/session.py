@@ -8,7 +8,7 @@ from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines
 from reel.importing.sources.record_tree import START, RecordTree
 from reel.importing.steps import REPEATED, Compacted, Kept, Part, Said, Source, Step
-from reel.importing.tools.pi.messages import is_incomplete, is_known, left_out_of, read_message, summary_text
+from reel.importing.tools.pi.messages import is_incomplete, left_out_of, read_message, summary_text, unknown_kind
 from reel.importing.values import map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
@@ -120,9 +120,9 @@ class Session(JsonLines):
         yield from self._note(found, record, line)
 
     def _read_message(self, found: Json, message: Json, record: str, parent: str, line: int) -> Iterator[Step]:
-        if not is_known(message):
+        if unknown := unknown_kind(message):
             self._tree.add(record, parent)
-            self.counts.note(f"role {text_in(message, 'role') or 'missing'}")
+            self.counts.note(unknown)
             yield from self._note(found, record, line)
             return
         self.counts.map()
