@@ -215,13 +215,13 @@ def test_details_of_a_damaged_message(rows: Rows) -> None:
 
 
 def test_details_of_a_long_conversation(rows: Rows) -> None:
-    """Only the newest messages are counted, and marks do not take the place of any."""
+    """Only the newest messages are counted, marks do not take the place of any, and the first words are the first."""
     rows.agent(1)
     for number in range(MOST_MESSAGES + 1):
         rows.event(1, "user", str(number))
         rows.event(1, "mark", None, "{}")
 
-    assert [MOST_MESSAGES, "1"] == details(rows, "messages", "first_words")
+    assert [MOST_MESSAGES, "0"] == details(rows, "messages", "first_words")
 
 
 @pytest.mark.file
