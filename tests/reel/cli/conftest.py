@@ -65,8 +65,8 @@ def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 @pytest.fixture
 def talk(reel: Reel, name: str) -> str:
-    """An agent with a system prompt, a question and an answer: seqs 1 to 4."""
-    reel("new", name, "--system", "Be brief.")
+    """An agent with a system prompt, a question and an answer: seqs 1 to 4; it has no tags."""
+    reel("new", name, "--system", "Be brief.", "--tag", "cwd-", "--tag", "branch-")
     reel("add", name, "What is a tape deck?")
     reel("add", name, "--role", "assistant", "A machine.")
     return name

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from reel.base.errors import InvalidMessage, ReelError
 from reel.base.values import clean
 from reel.cli.commands.add import note_altered
+from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.via import Provider, Run, provider_of
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -50,7 +51,8 @@ def add_question(
 ) -> Added:
     """Add the user's text, and print how much of it had to be replaced."""
     question, replaced = clean(said)
-    added = ctx.client.add(agent, [text("user", question)], create, if_seq=if_seq)
+    tags = tags_of_place() if create else None
+    added = ctx.client.add(agent, [text("user", question)], create, tags=tags, if_seq=if_seq)
     note_altered(ctx, replaced + added.replaced, added.numbers_as_text)
     return added
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from reel.base.errors import NotFound, ReelError
 from reel.cli.commands.ask import add_question, answer
 from reel.cli.commands.edit import write_in_editor
+from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.via import Provider, provider_of
 from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError
@@ -58,13 +59,13 @@ def _open(ctx: Context) -> AgentInfo:
     """Return the agent to talk in; create it if none is named, or with ``--create``."""
     system = ctx.args.system
     if not ctx.agent:
-        return ctx.client.create(system=system)
+        return ctx.client.create(system=system, tags=tags_of_place())
     try:
         info = ctx.client.agent(ctx.agent)
     except NotFound:
         if not ctx.args.create:
             raise
-        return ctx.client.create(ctx.agent, system=system)
+        return ctx.client.create(ctx.agent, system=system, tags=tags_of_place())
     if system is not None:
         raise UsageError(f"{info.name} exists; change its prompt with /system, or leave out --system")
     return info

@@ -4,6 +4,7 @@ import os
 from itertools import islice
 
 from reel import requests
+from reel.cli.commands.shared.place import DIRECTORY
 from reel.cli.commands.shared.via import has_provider
 from reel.cli.commands.show import transcript_for
 from reel.cli.line.context import Context
@@ -12,8 +13,7 @@ from reel.cli.screen.agent_list import Table
 from reel.reading.wording import age, full_time
 from reel.replies import AgentRow
 
-# The tag with the directory of a conversation, and the one of a sub-agent's with what called it.
-_DIRECTORY = "cwd"
+# The tag of a sub-agent's conversation with what called it.
 _PARENT = "parent"
 # How many of the agents that changed last are looked at, and how many messages of the chosen one are shown.
 _NEWEST = 50
@@ -40,7 +40,7 @@ def continue_last(ctx: Context) -> int:
 def _conversations(ctx: Context) -> tuple[str, list[AgentRow]]:
     """Return the directory, and its conversations, the most recent first."""
     for directory in _directories():
-        call = requests.agents(alive=True, order="updated", details=True, tags={_DIRECTORY: directory}, limit=_NEWEST)
+        call = requests.agents(alive=True, order="updated", details=True, tags={DIRECTORY: directory}, limit=_NEWEST)
         rows = [row for page in islice(ctx.client.pages(call), 1) for row in page.agents if _PARENT not in row.tags]
         if rows:
             return directory, sorted(rows, key=_last_said, reverse=True)

@@ -1,5 +1,6 @@
 """The command ``new``."""
 
+from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.tag import changed_tags
 from reel.cli.line.context import Context
 
@@ -7,6 +8,6 @@ from reel.cli.line.context import Context
 def new(ctx: Context) -> None:
     """Create an agent and print its name."""
     args = ctx.args
-    tags = changed_tags({}, args.tag or [])
+    tags = changed_tags(tags_of_place(), args.tag or [])
     info = ctx.client.create(ctx.word, args.system, args.title, tags or None)
     ctx.report(info, info.name, "kill", info.name)

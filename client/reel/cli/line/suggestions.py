@@ -8,6 +8,7 @@ _SYNONYMS = {
     "search": "grep find rg ack",
     "ask": "prompt query complete continue",
     "chat": "talk repl shell interactive",
+    "continue": "resume latest last",
     "export": "",
     "import": "",
     "purge": "erase forget shred",

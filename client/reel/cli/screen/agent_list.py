@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 
 from reel.base.light_typing import NamedTuple
@@ -86,14 +87,23 @@ def _fitted(pieces: list[tuple[str, str]], width: int | None) -> Line:
 
 
 def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
+    # Where one is need not be said.
+    hidden = (*PLUMBING, "cwd", "branch") if agent.tags.get("cwd") == _here() else PLUMBING
     words = [
         f"from #{agent.source.at}" if branch and agent.source else "",
         flat(agent.title or agent.first_words or ""),
-        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in PLUMBING),
+        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in hidden),
     ]
     waits, waits_style = _waits(agent)
     columns = (branch + agent.name, clock(agent.updated), _count(agent.messages), waits)
     return Row(columns, _GAP.join(word for word in words if word), "" if agent.alive else "dim", waits_style)
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return None
 
 
 def _count(messages: int | None) -> str:

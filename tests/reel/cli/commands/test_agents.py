@@ -1,5 +1,7 @@
 """Agents are created, cloned, killed, revived and renamed; tags are changed one by one."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,10 +48,45 @@ def test_reverting_changes_restore_the_tags(before: dict[str, str], after: dict[
 
 def test_new_prints_the_name(reel: Reel, name: str) -> None:
     """stdout has only the name, so that a script can store it."""
-    assert (0, f"{name}\n", "") == reel("new", name, "--title", "Tapes", "--tag", "a=b", "--tag", "c=d")
+    tags = ("--tag", "a=b", "--tag", "c=d", "--tag", "cwd-", "--tag", "branch-")
+    assert (0, f"{name}\n", "") == reel("new", name, "--title", "Tapes", *tags)
 
     info = reel("info", name, "--json").documents[0]
     assert ("Tapes", {"a": "b", "c": "d"}, None) == (info["title"], info["tags"], info["system"])
+
+
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [("ref: refs/heads/topic/a\n", {"branch": "topic/a"}), ("0123abcd\n", {}), ("\xff", {}), (None, {})],
+)
+def test_new_tags_the_place(
+    reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, head: str | None, branch: dict[str, str]
+) -> None:
+    """The tags have the directory and the branch that is checked out above it, unless the user says otherwise."""
+    git = tmp_path / ".git"
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    if head is not None:
+        git.mkdir()
+        (git / "HEAD").write_text(head, encoding="latin-1")
+    reel("new", name)
+    reel("new", f"{name}-2", "--tag", "cwd=/elsewhere")
+
+    assert {"cwd": str(tmp_path / "src"), **branch} == reel("info", name, "--json").documents[0]["tags"]
+    assert {"cwd": "/elsewhere", **branch} == reel("info", f"{name}-2", "--json").documents[0]["tags"]
+
+
+def test_new_in_a_worktree(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a worktree, `.git` is a file that names the directory with the branch."""
+    place = tmp_path / "main" / ".git" / "worktrees" / "other"
+    place.mkdir(parents=True)
+    (place / "HEAD").write_text("ref: refs/heads/other\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".git").write_text(f"gitdir: {place}\n")
+    monkeypatch.chdir(tmp_path / "other")
+    reel("new", name)
+
+    assert "other" == reel("info", name, "--json").documents[0]["tags"]["branch"]
 
 
 def test_new_without_a_name_chooses_one(reel: Reel) -> None:

@@ -35,10 +35,10 @@ COMMANDS = (
         "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
         (option("--list", dest="listed", action="store_true", help="list all of them, the newest first"), *ANSWERING),
         notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
-        "message. Imported conversations have that tag, and `reel tag AGENT cwd=$PWD`\n"
-        "sets it. If no agent has this directory, its nearest parent counts. Opens reel\n"
-        "chat if a provider is configured, else prints the last messages. In a script, it\n"
-        "prints the name.",
+        "message. new, ask and chat set that tag where a conversation begins, imported\n"
+        "conversations have it, and `reel tag AGENT cwd=$PWD` changes it. If no agent has\n"
+        "this directory, its nearest parent counts. Opens reel chat if a provider is\n"
+        "configured, else prints the last messages. In a script, it prints the name.",
     ),
     Command(
         "export",
