@@ -22,6 +22,7 @@ MODULES = {
     "openclaw": "pi.openclaw",
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
+    "qwen-code": "qwen_code.tool",
     "aider": "aider",
     "chatgpt": "chatgpt.tool",
     "claude-ai": "claude_ai",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reel.importing import tool_named
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
 from reel.importing.tools.reel_log.tool import LogFile
-from tests.reel.importing.tools import test_copilot_cli, test_llm, test_opencode, test_pi
+from tests.reel.importing.tools import test_copilot_cli, test_llm, test_opencode, test_pi, test_qwen_code
 from tests.reel.importing.tools.test_openai_agents import saved as save_sessions
 
 from . import chats
@@ -78,6 +78,14 @@ def _pi(root: Path, texts: list[str], ident: str) -> None:
 
 def _copilot_cli(root: Path, texts: list[str], ident: str) -> None:
     made = test_copilot_cli.Session(ident)
+    for number, role, text in _roles(texts):
+        say = made.user if role == "user" else made.answer
+        say(f"{ident}{number}", text)
+    made.write(root / "s.jsonl")
+
+
+def _qwen_code(root: Path, texts: list[str], ident: str) -> None:
+    made = test_qwen_code.Session(ident)
     for number, role, text in _roles(texts):
         say = made.user if role == "user" else made.answer
         say(f"{ident}{number}", text)
@@ -171,6 +179,7 @@ SAMPLES = {
     "gemini-cli": Sample("gemini-cli", "session-s.jsonl", "line", _gemini_cli),
     "pi": Sample("pi", "s.jsonl", "line", _pi),
     "copilot-cli": Sample("copilot-cli", "s.jsonl", "line", _copilot_cli),
+    "qwen-code": Sample("qwen-code", "s.jsonl", "line", _qwen_code),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),
     "reel": Sample("reel", "s.jsonl", "line", _reel),

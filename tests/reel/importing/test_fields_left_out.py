@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reel.importing import tool_named
-from tests.reel.importing.tools import test_copilot_cli, test_opencode, test_pi
+from tests.reel.importing.tools import test_copilot_cli, test_opencode, test_pi, test_qwen_code
 
 from . import chats
 from .exported import Tree
@@ -81,7 +81,7 @@ def _rich(name: str, root: Path) -> None:
             content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
             message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
             write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
-        case "pi" | "copilot-cli":
+        case "pi" | "copilot-cli" | "qwen-code":
             _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
@@ -102,6 +102,15 @@ def _rich_agent(name: str, path: Path) -> None:
             pi.entry("message", "x", message={"role": "bashExecution", "command": "ls", "output": ""})
             pi.entry("compaction", "k", summary="s", firstKeptEntryId="u").entry("session_info", "i", name="n")
             pi.entry("custom_message", "m", customType="c", content="x").write(path)
+        case "qwen-code":
+            qwen_call = {"functionCall": {"id": "c", "name": "n", "args": {}}}
+            response = {"functionResponse": {"id": "c", "name": "n", "response": {"output": "o"}}}
+            qwen = test_qwen_code.Session().user("u", "hi", systemPayload={"displayText": "hi"})
+            qwen.answer("a", {"text": "Hm", "thought": True}, qwen_call, usageMetadata={"promptTokenCount": 1})
+            qwen.entry("tool_result", "r", message={"role": "user", "parts": [response]})
+            history = [{"role": "user", "parts": [{"text": "s"}]}]
+            qwen.system("k", "chat_compression", compressedHistory=history).system("t", "custom_title", customTitle="t")
+            qwen.write(path)
         case "copilot-cli":
             signed = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm"}]}
             copilot = test_copilot_cli.Session().user("u", "hi", attachments=[{"type": "file", "path": "x"}])

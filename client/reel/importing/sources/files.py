@@ -5,8 +5,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -133,17 +132,24 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
 
 
 def first_records(path: str) -> list[Json]:
-    """Return the records among the first lines of a file; damaged and long ones are left out.
+    """Return the records among the first lines of a file; a damaged or long one is empty.
 
     Raises:
         OSError: the file cannot be read.
     """
-    found = []
+    found: list[Json] = []
     with open_regular(path) as file:
         for line in islice(lines_of(file, limit=_HEAD), _HEAD_LINES):
-            with suppress(ValueError, RecursionError):
+            try:
                 found.append(parse_record(line.data) or {})
+            except (ValueError, RecursionError):
+                found.append({})
     return found
+
+
+def may_have(records: list[Json], is_one: Callable[[Json], bool]) -> bool:
+    """Return whether a file that begins with these records has some of a kind: one does, or all are damaged."""
+    return any(map(is_one, records)) or (bool(records) and not any(records))
 
 
 class _Decompressed(io.RawIOBase):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, first_records
+from reel.importing.sources.files import Entry, files_below, first_records, may_have
 from reel.importing.steps import Found, Problem, Source, Tool
 from reel.importing.tools.copilot_cli.events import NAME
 from reel.importing.tools.copilot_cli.session import Session
@@ -31,7 +31,7 @@ def _discover(root: Path) -> Found:
             except OSError as error:
                 problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
                 continue
-            if entry.path not in (below.resolve(), below.resolve() / _EVENTS) and not any(map(_is_event, records)):
+            if entry.path not in (below.resolve(), below.resolve() / _EVENTS) and not may_have(records, _is_event):
                 continue
             source = _source(entry, records)
             other = found.get(source.conversation)

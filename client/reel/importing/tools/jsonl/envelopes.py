@@ -11,10 +11,15 @@ _OF_MESSAGE = ("role", "timestamp", "created_at", "create_time", "time")
 # The items of Responses beside calls and their outputs. A server's own calls end with the same word.
 _ITEMS = ("message", "reasoning", "compaction", "item_reference", "mcp_list_tools", "additional_tools")
 _CALLS = ("_call", "_call_output")
+_CHAIN = {"uuid", "parentUuid", "sessionId"}
 
 
 def _is_of_claude_code(found: Json) -> bool:
-    return {"uuid", "parentUuid", "sessionId"} <= found.keys() and "parts" not in map_in(found, "message")
+    return found.keys() >= _CHAIN and "parts" not in map_in(found, "message")
+
+
+def _is_of_qwen_code(found: Json) -> bool:
+    return found.keys() >= _CHAIN and "parts" in map_in(found, "message")
 
 
 # The tools whose files begin with such a record. They say more than messages: steps back, forks, usage.
@@ -22,6 +27,7 @@ _SIGNS: dict[str, Callable[[Json], bool]] = {
     "claude-code": _is_of_claude_code,
     "codex": lambda found: found.get("type") == "session_meta" and "payload" in found,
     "copilot-cli": lambda found: found.get("type") == "session.start" and "data" in found,
+    "qwen-code": _is_of_qwen_code,
     "pi": lambda found: found.get("type") == "session" and "cwd" in found,
     "gemini-cli": lambda found: {"sessionId", "projectHash"} <= found.keys(),
 }

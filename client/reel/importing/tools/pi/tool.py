@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, first_records
+from reel.importing.sources.files import Entry, files_below, first_records, may_have
 from reel.importing.steps import Found, Problem, Source, Tool, forks_last
 from reel.importing.tools.pi.session import Session
 from reel.importing.values import name_of, text_in
@@ -71,7 +71,7 @@ def _id_in(path: str) -> str:
 def _header_of(path: Path) -> Json | None:
     """Return the header of a session, empty if it is damaged; ``None`` if the file is no session."""
     records = first_records(str(path))
-    is_session = any(found.get("type") == "message" and "message" in found for found in records)
+    is_session = may_have(records, lambda found: found.get("type") == "message" and "message" in found)
     return next((found for found in records if found.get("type") == "session"), {} if is_session else None)
 
 

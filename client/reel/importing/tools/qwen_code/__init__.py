@@ -1,0 +1,4 @@
+"""Qwen Code.
+
+It imports what :mod:`reel.importing.tools` says. Begin with :mod:`reel.importing.tools.qwen_code.tool`.
+"""
