@@ -1,6 +1,6 @@
 """Events, and the entries and marks that they become in a conversation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.values import new_tuple
@@ -102,7 +102,7 @@ class Event(NamedTuple):
     """An event without its id, which the commit gives it.
 
     ``parent`` is the id of a committed node, or ``~n`` for the n-th event of the same transaction, whose id is not
-    known before the commit.
+    known before the commit: that of the newest of ``n`` events is ``-n``.
     """
 
     seq: int
@@ -122,11 +122,6 @@ class Event(NamedTuple):
         seq, _, kind, content, data_json, _, time, _, message, tools, origin = self
         kept = content if message is None or data_json is not None else None
         return new_tuple(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, origin))
-
-
-def newest_of(events: Sequence[Event]) -> int:
-    """Return the newest event of a transaction as a parent, in the way in which :class:`Event` names one."""
-    return -len(events)
 
 
 def read(

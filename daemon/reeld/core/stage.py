@@ -18,7 +18,6 @@ from reeld.core.events import (
     Origin,
     Pack,
     Tools,
-    newest_of,
     pack_message,
     text_message,
     with_origin,
@@ -146,16 +145,17 @@ class Stage:
     def put_mark(self, command: int, label: str | None, origin: Origin | None = None) -> int:
         """Put a mark on the tip."""
         seq = self.put("mark", command, data={"label": label}, parent=self._tip, origin=origin)
-        self._tip = newest_of(self.events)
+        self._tip = -len(self.events)
         return seq
 
     def put_rows(self, command: int, rows: Iterable[CheckedRow]) -> list[dict[str, Any]]:
         """Put checked rows, of which the nodes become the tip; return the results among them that answer no call."""
         orphans: list[dict[str, Any]] = []
-        pack, events, now, packed_time = self.pack, self.events, self.now, self._packed[1]
+        pack, events, now, client, packed_time = self.pack, self.events, self.now, self.client, self._packed[1]
+        tip, seq = self._tip, self.head
         for row, parts in rows:
             kind, content, data_json, origin = row
-            self.head = seq = self.head + 1
+            seq += 1
             message: bytes | None
             tools = None
             if data_json is None and content is not None and kind in TEXT_HEADS:
@@ -166,10 +166,11 @@ class Stage:
                 message, tools = pack_message(pack, parts, data_json, seq, now, origin)
                 if tools is not None:
                     orphans += self.note_tools(seq, tools)
-            values = (seq, command, kind, content, data_json, self._tip, now, self.client, message, tools, origin)
+            values = (seq, command, kind, content, data_json, tip, now, client, message, tools, origin)
             events.append(new_tuple(Event, values))
             if kind in NODE_KINDS:
-                self._tip = newest_of(events)
+                tip = -len(events)
+        self.head, self._tip = seq, tip
         return orphans
 
     def put_texts(self, texts: Sequence[PlainText]) -> list[bytes]:
@@ -187,7 +188,7 @@ class Stage:
             packed = pack(seq)
             message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
             events.append(new_tuple(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
-            tip = -len(events)  # as `newest_of` says
+            tip = -len(events)
             replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
         self.head, self._tip = seq, tip
         return replies

@@ -15,7 +15,7 @@ from reel.reading.log_tree import LogTree
 from reel.said.records import message_from_record
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
-from reeld.core.events import Entry, Node, newest_of
+from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent
 from reeld.core.path import Path, Turn
 from reeld.core.reading import Reader
@@ -424,7 +424,7 @@ class Stretch:
                 self._model.add([row[:3] for row, _ in rows])
         for seq in range(first, self.stage.head + 1):
             event = self.stage.events[-1]
-            self._tips[seq] = tip_after(newest_of(self.stage.events), event.kind, event.parent)
+            self._tips[seq] = tip_after(-len(self.stage.events), event.kind, event.parent)
 
     def _clear(self, first: int) -> None:
         prompt = self._model.prompt
