@@ -162,7 +162,9 @@ def read_element(element: Any) -> tuple[CheckedRow, int, int]:
 
 def with_origin(given: CheckedRow, origin: Origin) -> CheckedRow:
     """Return a row with its origin."""
-    return given._replace(row=given.row._replace(origin=None if origin == Origin() else origin))
+    (kind, content, data_json, _), parts = given
+    stored = None if origin.sent is None and origin.ref is None else origin
+    return new_tuple(CheckedRow, (new_tuple(Row, (kind, content, data_json, stored)), parts))
 
 
 def origin_from(sent: Any, ref: Any) -> Origin:

@@ -22,6 +22,7 @@ from reel.importing.adding.conversation import CLIENT
 from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
+from reel.importing.adding.stretch import too_old
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
@@ -66,7 +67,9 @@ def import_histories(ctx: Context) -> int:
         return _report_all(ctx, ((history, _dry_run(history)) for history in found))
     if not named and not _agreed(ctx, found):
         return REFUSED
-    ctx.client.connect()
+    hello = ctx.client.connect().server
+    if hello is not None and "append" not in hello.features:
+        raise too_old()
     # What watches reports a lost connection at once, and waits for the daemon by itself.
     patience = 0 if ctx.args.watch else RECONNECT_SECONDS
     with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline:

@@ -8,17 +8,17 @@ The commands are sent without waiting for replies. Their seqs are known in advan
 only if no other client has written.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reel import replies, requests
-from reel.base.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
-from reel.importing.adding.batch import Batch
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stored import Stored
+from reel.importing.adding.stretch import Stretch, size_of, too_old
 from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
@@ -28,6 +28,8 @@ from reel.requests import Call
 CLIENT = "reel import"
 # The tag that names the tool and the conversation of an agent, even after the agent is renamed.
 TAG = "import"
+# The head of an agent that was just created.
+_CREATED = 1
 
 
 class Target(NamedTuple):
@@ -88,7 +90,9 @@ class Conversation:
         self._newest = 0
         # Records for the log only that came before the agent existed.
         self._early: list[Kept] = []
-        self._batch: Batch | None = None
+        self._stretch: Stretch | None = None
+        # Whether the agent is to be created before the first message is sent.
+        self._is_new = False
         self._line = 0
 
     @property
@@ -144,10 +148,12 @@ class Conversation:
             self._pipeline.submit(change, self._took_description)
 
     def flush(self) -> None:
-        """Send the collected messages."""
-        batch, self._batch = self._batch, None
-        if batch is not None and self.failure is None:
-            self._send(batch.call(self.agent), batch)
+        """Send what was collected."""
+        stretch, self._stretch = self._stretch, None
+        if self._is_new:
+            self._create()
+        if stretch is not None and self.failure is None:
+            self._send(stretch)
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
@@ -184,7 +190,6 @@ class Conversation:
         if not self.agent or place is None or place == self._log.tip:
             return
         if self._newest == self._log.newest and self._log.state_with(place)[1] == place:
-            self.flush()
             self._restore(place)
 
     def _place_of(self, ref: str) -> int | None:
@@ -265,15 +270,13 @@ class Conversation:
             element["sent"] = step.sent
         element, _ = fit_messagepack(element)
         self._materialize()
+        size = size_of(element)
+        if self._stretch is not None and not self._stretch.has_room(size):
+            self.flush()
         if is_message and self._at != self._log.tip:
-            self.flush()
-        batch = self._batch or self._begun(move=is_message)
-        if not batch.take(element, is_prompt=is_prompt):
-            self.flush()
-            batch = self._begun(move=is_message)
-            batch.take(element, is_prompt=is_prompt)
-        self._batch = batch
-        seq, command = self._log.head + 1, batch.head + 1
+            self._go_back()
+        seq = self._log.head + 1
+        command = self._open_stretch().add(element, size, is_prompt=is_prompt)
         if self._careful and not self._is_accepted(step.line):
             return None
         self._log.add(seq, command, ref, is_message=is_message)
@@ -288,64 +291,81 @@ class Conversation:
             return False
         return self.failure is None
 
-    def _begun(self, *, move: bool) -> Batch:
-        """Begin a command at the place of its first message."""
-        if not move or self._at == self._log.tip:
-            return Batch(self._log.head, None)
+    def _open_stretch(self) -> Stretch:
+        if self._stretch is None:
+            self._stretch = Stretch(self._log.head)
+        return self._stretch
+
+    def _go_back(self) -> None:
+        """Go to the place of the next message, which replaces what follows there."""
         following = self._log.after(self._at)
         if following is None and self._at is not None:
             self._restore(self._at)
             following = self._log.after(self._at)
-        head = self._log.head
         if following is not None:
-            self._log.go_to(self._at, head + 1)
-        return Batch(head, following)
+            self._log.go_to(self._at, self._open_stretch().replace(following))
 
     def _restore(self, place: int) -> None:
         """Go back to the end of the command that added a message."""
         seq, end = self._log.state_with(place)
-        self._send(requests.restore(self.agent, seq, if_seq=self._log.head), None)
-        self._log.go_to(end, self._log.head + 1)
+        self._log.go_to(end, self._open_stretch().restore(seq))
 
     def _materialize(self) -> None:
         """Create the agent if it does not exist; clone it if it must not be written to."""
         if self.agent:
             return
-        tags = {TAG: self.name, **self._tags}
         if self._target.origin and self._at is not None:
             info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at))
             self._log = read_log(self._pipeline, info.id)
-        else:
-            info = self._pipeline.call(requests.create(self._target.name, title=self._title or None, tags=tags))
-            self._log = Log()
-            self._log.head = info.head
-        # A fork has the title that its tool gave it, not that of its origin.
-        title = "" if self._target.is_fork else info.title or ""
-        self.agent, self.made, self._described = info.id, info.name, (title, info.tags)
+            # A fork has the title that its tool gave it, not that of its origin.
+            title = "" if self._target.is_fork else info.title or ""
+            self.agent, self.made, self._described = info.id, info.name, (title, info.tags)
+        else:  # with the title and the tags that are known when something is sent
+            self.agent = self.made = self._target.name
+            self._is_new, self._log = True, Log()
+            self._log.head = _CREATED
         early, self._early = self._early, []
         for kept in early:
             self._keep(kept)
 
-    def _send(self, call: Call[Any], batch: Batch | None) -> None:
+    def _create(self) -> None:
+        """Create the agent; what is sent to its name is refused if it is another one, whose head differs."""
+        self._is_new = False
+        tags = {TAG: self.name, **self._tags}
+        self._described = ("" if self._target.is_fork else self._title, tags)
+        create = requests.create(self._target.name, title=self._title or None, tags=tags)
+        self._submit(create, self._took_agent)
+
+    def _took_agent(self, reply: Any) -> None:
+        if isinstance(reply, ReelError):
+            self.failure, self.made = self.failure or reply, ""
+        else:
+            self.agent = reply.id
+
+    def _send(self, stretch: Stretch) -> None:
+        call = stretch.call(self.agent)
         if self._careful:
             try:
-                self._took(self._pipeline.call(call), batch)
+                self._took(self._pipeline.call(call), stretch)
             except (InvalidMessage, TooLarge) as error:
                 self._refuse(error)
-            return
+        else:
+            self._submit(call, lambda reply: self._took(reply, stretch))
+
+    def _submit(self, call: Call[Any], take: Callable[[Any], None]) -> None:
         try:
-            self._pipeline.submit(call, lambda reply: self._took(reply, batch))
+            self._pipeline.submit(call, take)
         except (InvalidParams, TooLarge) as error:
             self.failure = self.failure or error
 
-    def _took(self, reply: Any, batch: Batch | None) -> None:
+    def _took(self, reply: Any, stretch: Stretch) -> None:
         if isinstance(reply, ReelError):
             # The following commands are refused as well, because the head differs from the expected one.
-            self.failure = self.failure or reply
-        elif batch is not None and reply.first + len(batch) - 1 != reply.head:
+            self.failure = self.failure or (too_old() if isinstance(reply, MethodNotFound) else reply)
+        elif reply.first + len(stretch) - 1 != reply.head:
             self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
-        elif batch is not None:
-            self.added += batch.messages
+        else:
+            self.added += stretch.messages
 
     def _took_description(self, reply: Any) -> None:
         if isinstance(reply, ReelError):

@@ -1,52 +1,81 @@
-"""Messages and records that one command adds."""
+"""A stretch of an agent's log, which is sent as one command."""
 
 from msgpack import packb
 
-from reel import replies
-from reel.base.strict_json import Json
+from reel import replies, requests
+from reel.base.errors import ProtocolMismatch
+from reel.base.strict_json import Json, encode
 from reel.requests import Call
-from reel.requests.calls import call, reply_reader
 
-# The maximum of messages and bytes in one command.
+# The maximum of events and bytes in one command: others wait for a few milliseconds while so many are written.
 _MOST = 500
 _BYTES = 1 << 20
-_ADDED = reply_reader(replies.Added)
 
 
-class Batch:
-    """What is added at one place, one after the other.
+def size_of(event: Json) -> int:
+    """Return about how many bytes an event takes in a request."""
+    # Packed to be counted, and again with the request. Counting the texts in Python takes longer.
+    return len(packb(event, unicode_errors="surrogatepass"))
+
+
+def too_old() -> ProtocolMismatch:
+    """Return the error for a daemon that does not know the command."""
+    return ProtocolMismatch("the daemon is older than this reel, and does not know the command `append`")
+
+
+class Stretch:
+    """Events that follow each other in a log, and which of them are one command.
 
     Args:
-        head: the newest event before it.
-        replaced: the seq of the message that the first one replaces, with all after it; ``None`` for the end.
+        head: the newest event before them.
     """
 
-    def __init__(self, head: int, replaced: int | None) -> None:
-        self.head = head
-        self._replaced = replaced
-        self._elements: list[Json] = []
+    def __init__(self, head: int) -> None:
+        self._head = head
+        self._events: list[Json] = []
         self._size = 0
+        # The command that goes on with the next event, 0 if that begins one; and whether it has a message.
+        self._command = 0
+        self._has_spoken = False
+        self.messages = 0
 
     def __len__(self) -> int:
-        return len(self._elements)
+        return len(self._events)
 
-    @property
-    def messages(self) -> int:
-        """How many of the elements are messages."""
-        return sum("role" in element for element in self._elements)
+    def has_room(self, size: int) -> bool:
+        """Return whether an event of so many bytes can be added, and one before it that goes back."""
+        return not self._events or (self._size + size <= _BYTES and len(self) + 2 <= _MOST)
 
-    def take(self, element: Json, *, is_prompt: bool) -> bool:
-        """Add an element, and return whether it has a place here; a prompt begins another turn, and so a command."""
-        # Packed to be counted, and again with the request. Counting the texts in Python takes longer.
-        size = len(packb(element, unicode_errors="surrogatepass"))
-        is_full = self._size + size > _BYTES or len(self) >= _MOST
-        if self._elements and (is_full or (is_prompt and self.messages)):
-            return False
-        self._elements.append(element)
+    def add(self, event: Json, size: int, *, is_prompt: bool) -> int:
+        """Add a message or a record; return the seq of its command. A prompt begins another turn, and so a command."""
+        if is_prompt and self._has_spoken:
+            self._end()
+        is_message = "role" in event
+        self._has_spoken = self._has_spoken or is_message
+        self.messages += is_message
         self._size += size
-        return True
+        return self._put(event)
 
-    def call(self, agent: str) -> Call[replies.Added]:
+    def replace(self, seq: int) -> int:
+        """Go back to before a message, in the command of the next event; return its seq."""
+        self._end()
+        return self._put({"kind": "rewind", "data_json": encode({"before": seq})})
+
+    def restore(self, seq: int) -> int:
+        """Go back to the state at a seq, in a command by itself; return its seq."""
+        self._end()
+        command = self._put({"kind": "restore", "data_json": encode({"to": seq})})
+        self._end()
+        return command
+
+    def _end(self) -> None:
+        self._command, self._has_spoken = 0, False
+
+    def _put(self, event: Json) -> int:
+        self._command = event["command"] = self._command or self._head + len(self) + 1
+        self._events.append(event)
+        return self._command
+
+    def call(self, agent: str) -> Call[replies.Appended]:
         """Return the command."""
-        given = {"agent": agent, "messages": self._elements, "from": self._replaced, "if_seq": self.head}
-        return call("add", _ADDED, given, writes=True)
+        return requests.append(agent, self._events, if_seq=self._head)

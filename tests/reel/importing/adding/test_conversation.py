@@ -2,14 +2,16 @@
 
 # ruff: noqa: ARG002 - a book has the parameters of the protocol, whichever it needs
 
+import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reel.base.errors import Conflict, InvalidMessage, ReelError
-from reel.importing.adding import batch
+from reel.importing.adding import stretch
 from reel.importing.adding.conversation import CLIENT, TAG, Conversation, Target
 from reel.importing.adding.log import Log
 from reel.importing.adding.stored import Stored
@@ -18,6 +20,20 @@ from reel.replies import AgentRow
 from reel.requests import Call
 
 SOURCE = Source("/history", "tool/demo", 1, 1)
+
+
+def _words_of(event: Any) -> str:
+    return str(event["content"][0]["text"] if "role" in event else event["kind"])
+
+
+def _shown(command: list[Any], head: int) -> str:
+    """Return a command of a stretch in a few words."""
+    data = json.loads(command[0].get("data_json") or "{}")
+    if command[0]["kind" if "kind" in command[0] else "role"] == "restore":
+        return f"restore {data['to']} over {head}"
+    words = [_words_of(event) for event in command if event.get("kind") != "rewind"]
+    where = f" from {data['before']}" if command[0].get("kind") == "rewind" else ""
+    return f"add {'+'.join(words)} over {head}{where}"
 
 
 class Book:
@@ -32,6 +48,8 @@ class Book:
     def __init__(self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = ()) -> None:
         self.commands: list[str] = []
         self.tags: list[dict[str, str]] = []
+        # How many events each stretch had.
+        self.stretches: list[int] = []
         self._refused = refused
         self._elsewhere = elsewhere
         self._log = log
@@ -53,23 +71,24 @@ class Book:
 
     def _create(self, agent: str, tags: dict[str, str], title: str = "") -> Any:
         self.commands.append(f"create {agent} {title}".rstrip())
+        self.tags.append(tags)
         return SimpleNamespace(id="a1", name=agent, title=title, tags=tags, head=1)
 
     def _clone(self, agent: str, name: str, at: int) -> Any:
         self.commands.append(f"clone {agent}@{at} {name}")
         return SimpleNamespace(id="a2", name=name, title="Theirs", tags={}, head=1)
 
-    def _add(self, agent: str, messages: Sequence[Any], if_seq: int, **place: int) -> Any:
-        words = [message["content"][0]["text"] if "role" in message else message["kind"] for message in messages]
-        if self._refused in words:
+    def _append(self, agent: str, events: Sequence[Any], if_seq: int) -> Any:
+        if self._refused in map(_words_of, events):
             raise InvalidMessage("it is refused")
-        where = f" from {place['from']}" if place else ""
-        self.commands.append(f"add {'+'.join(words)} over {if_seq}{where}")
-        first = if_seq + 1 + bool(place)  # the step back is an event, too
-        return SimpleNamespace(first=first, head=first + len(messages) - 1 + self._elsewhere)
-
-    def _restore(self, agent: str, at: int, if_seq: int) -> Any:
-        self.commands.append(f"restore {at} over {if_seq}")
+        self.stretches.append(len(events))
+        head = if_seq
+        for number, found in groupby(events, lambda event: event["command"]):
+            command = list(found)
+            assert head + 1 == number
+            self.commands.append(f"{_shown(command, head)}")
+            head += len(command)
+        return SimpleNamespace(first=if_seq + 1, head=head + self._elsewhere)
 
     def _change(self, agent: str, tags: dict[str, str], title: str = "") -> Any:
         self.commands.append(f"change {title}".rstrip())
@@ -151,8 +170,19 @@ def test_what_the_agent_is_called() -> None:
     book = Book()
     read(About(title="Early", tags={"cwd": "/a"}), said("u1"), About(title="Late", tags={"cwd": "/b"}), book=book)
 
-    assert "create tool/demo Early" == book.commands[0]
+    assert ["create tool/demo Late", "add u1 over 1"] == book.commands
     assert [{TAG: "tool/demo", "cwd": "/b"}] == book.tags
+
+
+def test_what_the_agent_is_called_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known once something was sent is told at the end."""
+    monkeypatch.setattr(stretch, "_MOST", 3)
+    book = Book()
+    first, last = About(tags={"cwd": "/a"}), About(title="Late", tags={"cwd": "/b"})
+    read(first, said("u1"), said("u2"), said("u3"), last, book=book)
+
+    assert ["create tool/demo", "change Late"] == [book.commands[0], book.commands[-1]]
+    assert [{TAG: "tool/demo", "cwd": cwd} for cwd in ("/a", "/b")] == book.tags
 
 
 def test_going_back() -> None:
@@ -263,10 +293,10 @@ def test_a_fork_that_says_nothing_of_its_own() -> None:
 
 
 def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command has at most so many messages, and at most so many bytes."""
-    monkeypatch.setattr(batch, "_MOST", 2)
+    """A stretch has at most so many messages, and at most so many bytes; a command does not go on in the next one."""
+    monkeypatch.setattr(stretch, "_MOST", 3)
     by_number = commands(*(answer(f"a{number}") for number in range(5)))
-    monkeypatch.setattr(batch, "_BYTES", 100)
+    monkeypatch.setattr(stretch, "_BYTES", 100)
     by_size = commands(answer("x" * 60), answer("y" * 60))
 
     assert ["add a0+a1 over 1", "add a2+a3 over 3", "add a4 over 5"] == by_number[1:]
@@ -274,11 +304,11 @@ def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_message_that_is_refused() -> None:
-    """What comes after it is not sent: it would have other seqs. The failure is for the report."""
+    """Nothing of its stretch is written, nor what comes after it. The failure is for the report."""
     book = Book(refused="u2")
     made = read(said("u1"), said("u2"), said("u3"), book=book)
 
-    assert ["create tool/demo", "add u1 over 1"] == book.commands
+    assert ["create tool/demo"] == book.commands
     assert isinstance(made.failure, InvalidMessage)
 
 

@@ -1,5 +1,6 @@
 """Which agents sources become, and what the report says of them, with a real daemon and a tool that tests make."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,6 +109,31 @@ def test_an_import(histories: Histories) -> None:
     assert (0, 1, 1, 1, 1) == (again.new, again.grown, again.unchanged, again.messages, again.empty)
     assert ["a", "b", "none", "b"] == histories.opened
     assert ["two", "three", "four"] == histories.texts("b")
+
+
+def asked(client: Client) -> Counter[str]:
+    """Return how often the daemon was asked for each method, but for its figures."""
+    methods = client.stats()["request_seconds"]
+    return Counter({method: sum(found["counts"]) for method, found in methods.items() if method != "stats"})
+
+
+def test_an_import_asks_twice_for_a_source_and_not_at_all_for_one_that_did_not_change(
+    histories: Histories, client: Client
+) -> None:
+    """Of a session the daemon is asked to make the agent and to append the log; a second import only lists agents."""
+    for count in (2, 40):
+        names = [f"{count}-{number}" for number in range(count)]
+        histories.steps = {name: said("one", "two", "three") for name in names}
+        before = asked(client)
+        histories.run(*names)
+        first = asked(client)
+        histories.run(*names)
+
+        assert {"create": count, "append": count} == {
+            method: number for method, number in (first - before).items() if method not in ("hello", "agents")
+        }
+        assert {"hello": 1, "agents": 1} == asked(client) - first
+        assert names == histories.opened[-count:]
 
 
 def test_a_source_that_cannot_be_read_to_its_end(histories: Histories) -> None:
