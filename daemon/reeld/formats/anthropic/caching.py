@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.base.strict_json import Json
-from reeld.formats.anthropic.rules import CACHE_CONTROL, UNMARKED
+from reeld.formats.anthropic.rules import CACHE_CONTROL, may_be_marked
 
 # The breakpoints of a body (rule A7).
 MOST = 4
@@ -37,7 +37,7 @@ def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
 def mark_end(item: Json, ttl: str, _model: str | None) -> Json | None:
     """Return a message with a breakpoint at its end; ``None`` if none of its blocks can have one (rule A15)."""
     content = item["content"] if item["role"] != "system" else []
-    last = _last(content, lambda block: block["type"] not in UNMARKED)
+    last = _last(content, lambda block: may_be_marked(block["type"]))
     return None if last is None else {**item, "content": _marked(content, last, ttl)}
 
 

@@ -196,6 +196,12 @@ def with_citations(value: Json) -> Json:
     return value
 
 
+def may_be_marked(kind: str) -> bool:
+    """Return whether a block of a type may have a breakpoint; one of a type that is not known gets none (rule A7)."""
+    is_known = kind in _NEUTRAL or kind in _REQUIRED or kind.endswith(_SERVER_RESULT)
+    return is_known and kind not in UNMARKED
+
+
 def _citation(found: Any) -> Any:
     accepted = _CITATION_KEYS.get(str(found.get("type"))) if type(found) is dict else None
     return found if accepted is None else {key: value for key, value in found.items() if key in accepted}

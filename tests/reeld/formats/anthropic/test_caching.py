@@ -163,6 +163,16 @@ def test_blocks_without_cache_control_get_none(unmarked: Json) -> None:
     assert [] == places(rendered(history, extra=DECLARED)[0])
 
 
+def test_a_block_of_a_newer_type_gets_no_breakpoint() -> None:
+    """Whether it may have one is not known, and `connector_text` has none (rules A7 and A21)."""
+    answered = {"provider": "anthropic", "answered": True}
+    newer = opaque(
+        '{"type":"connector_text","connector_text":"x"}', model="claude-opus-4-8", provider_metadata=answered
+    )
+
+    assert ["OK"] == places(rendered(["Hi", model("OK", newer), "And?"], cache="5m")[0])
+
+
 def test_a_tool_that_is_loaded_later_gets_no_breakpoint() -> None:
     """It is not part of the prefix; the last one that is gets it (rule A7)."""
     later = {**TOOL, "name": "find", "defer_loading": True}
