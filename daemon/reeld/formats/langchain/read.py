@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 from reel.base.strict_json import Json
+from reel.providers.anthropic import PROVIDER as ANTHROPIC
+from reel.providers.anthropic import declined_blocks
 from reel.providers.blocks import made_by, tool_call, tool_result
 from reel.providers.content import shortest
 from reel.providers.elements import Element, elements_of, invalid_at, require_str
-from reel.providers.metadata import preserve_keys
+from reel.providers.json_values import arguments_as_object
+from reel.providers.metadata import opaque_block, preserve_keys
 from reel.providers.roles import INSTRUCTION_ROLES
 from reeld.formats.fields import LoadedRequest, Response, id_prefix, raise_provider_error, require_history, usage_in
 from reeld.formats.history_builder import HistoryBuilder
@@ -108,13 +111,25 @@ def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
     signatures = beside.get(CALL_SIGNATURES) if type(beside) is dict else None
     calls = list(_signed_calls(message, signatures if type(signatures) is dict else {}, maker))
     known = {call["id"] for call in calls}
-    for block in said:
-        if block["type"] != "tool_call" or block["id"] not in known:
+    declined = declined_blocks(said) or 0
+    for place, block in enumerate(said):
+        if block["type"] != "tool_call":
             yield block
-        elif (call := next((call for call in calls if call["id"] == block["id"]), None)) is not None:
+            continue
+        call = next((call for call in calls if call["id"] == block["id"]), None)
+        if call is not None:
             calls.remove(call)
-            yield call
+        if place < declined:
+            yield _given_up(block, maker)
+        elif call is not None or block["id"] not in known:
+            yield call or block
     yield from calls
+
+
+def _given_up(call: Json, maker: Maker) -> Json:
+    """Return a call of a model that declined: nobody is to carry it out (rule A17)."""
+    asked = {"id": call["id"], "name": call["name"], "input": arguments_as_object(call["arguments"])}
+    return opaque_block(ANTHROPIC, {"type": "tool_use", **asked}, maker.model)
 
 
 def _signed_calls(message: Element, signatures: Json, maker: Maker) -> Iterator[Json]:

@@ -50,3 +50,17 @@ def test_what_is_no_answer_is_refused(body: Any) -> None:
 def test_an_empty_answer_is_an_empty_text() -> None:
     """A message needs a block."""
     assert [{"type": "text", "text": ""}] == read({"type": "ai", "content": []})[0]["content"]
+
+
+def test_a_call_of_a_model_that_declined_is_not_to_be_answered() -> None:
+    """It is kept as the block that it was; the call of the model that took over is one (rule A17)."""
+    calls: list[Any] = [{"type": "tool_use", "id": of, "name": "look", "input": {}} for of in ("c1", "c2")]
+    takeover = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+    maker = {"model_provider": "anthropic", "model_name": "claude-opus-5"}
+    beside: list[Any] = [{"id": of, "name": "look", "args": {}} for of in ("c1", "c2")]
+    content = [calls[0], takeover, calls[1]]
+    (message,) = read({"type": "ai", "content": content, "tool_calls": beside, "response_metadata": maker})
+
+    assert ["opaque", "opaque", "tool_call"] == [block["type"] for block in message["content"]]
+    assert calls[0] == json.loads(message["content"][0]["data_json"])
+    assert "c2" == message["content"][2]["id"]
