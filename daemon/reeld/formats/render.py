@@ -12,7 +12,7 @@ from reel.base.strict_json import Json, encode, parse
 from reel.base.values import has_number_as_text
 from reel.providers.changes import Change
 from reel.providers.json_values import is_sendable
-from reel.providers.metadata import restore_key
+from reel.providers.metadata import opaque_object, restore_key
 from reel.said.blocks import InvalidRecord
 from reel.said.records import Parts, metadata_in, parse_data, read_exactly, system_text
 from reel.wire.msgpack_codec import unpack
@@ -103,7 +103,8 @@ def _is_ready(repaired: Repaired, target: Format) -> bool:
         return False
     half = target.server_tool_half(pieces[-1].block)
     ended = restore_key(pieces[-1].metadata, target.provider, "finish_reason")
-    return ended == COMPACTED or (half is not None and (half.is_call or ended == _PAUSED))
+    is_summary = ended == COMPACTED and (opaque_object(pieces[-1].block) or {}).get("type") == COMPACTED
+    return is_summary or (half is not None and (half.is_call or ended == _PAUSED))
 
 
 def _format(name: str) -> Format:

@@ -97,3 +97,17 @@ def test_a_change_of_tools_that_cannot_be_sent_is_nothing_to_answer() -> None:
     assert not rendered("anthropic", CHANGE).ready
     assert [] == json.loads(rendered("anthropic", CHANGE).body)["messages"]
     assert not rendered("gemini", "Hi", model("OK"), user(SOUND | {"mime_type": "application/zip"})).ready
+
+
+def test_an_answer_that_ends_in_something_else_than_its_summary_is_not_ready() -> None:
+    """The API goes on from a summary alone, whatever the answer says of why it ended (rule A18)."""
+    summary = opaque('{"type":"compaction","content":"Summary"}', model="claude-opus-5")
+    takeover = opaque('{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}', model="claude-opus-5")
+    ended = {"provider": "anthropic", "finish_reason": "compaction"}
+    said = {**model(summary, "OK", takeover), "provider_metadata": ended}
+    entries = entries_of(["Hi", said])
+    betas = {"betas": ["server-side-fallback-2026-07-01", "compact-2026-01-12"]}
+    found, _ = render(RenderRequest("anthropic", "claude-opus-5", betas), entries)
+
+    assert "fallback" in found.body
+    assert not found.ready
