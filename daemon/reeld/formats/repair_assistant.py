@@ -17,6 +17,7 @@ from reeld.formats.turn_order import MOVED, OrderedPieces
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _TAKEN_OVER = "the model that thought so declined, and another one answered in its place"
+_TAKEN_OVER_FROM = "no call may come before the place where another model took over"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
 
 
@@ -55,7 +56,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                 if turn is None:
                     said.append(piece)
                 else:
-                    _add_said(piece, turn, target, report)
+                    _add_said(piece, turn, rules, report)
         if led_by is not None or target.belongs_to_next(message):
             led_by = next(filter(target.must_precede_content, reversed(message["content"])), led_by)
     state.pending = tuple(calls)
@@ -73,8 +74,13 @@ def _ended(pieces: list[Piece], group: MessageGroup, target: Format, report: lis
     return pieces
 
 
-def _add_said(piece: Piece, turn: OrderedPieces, target: Format, report: list[Change]) -> None:
+def _add_said(piece: Piece, turn: OrderedPieces, rules: Rules, report: list[Change]) -> None:
     """Add anything but a call behind one."""
+    target = rules.target
+    if rules.tools.declined.get(piece.message_index) == piece.block_index:
+        calls = turn.take_over(piece)
+        report.extend(Change(call.seq, call.block_index, "moved", _TAKEN_OVER_FROM) for call in calls)
+        return
     is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
     if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
         report.append(Change(piece.seq, piece.block_index, "moved", MOVED))

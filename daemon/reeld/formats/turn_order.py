@@ -71,6 +71,17 @@ class OrderedPieces:
         (self._since_calls or self._before).append(piece)
         return False
 
+    def take_over(self, piece: Piece) -> list[Piece]:
+        """Add the place where another model took over, and return the calls that went behind it.
+
+        Nothing that was thought before it is in the turn (rule A17). A call before it has its result behind the turn.
+        """
+        made = self.pieces
+        calls = [found for found in made if found.block["type"] == "tool_call"]
+        self._before = [*(found for found in made if found.block["type"] != "tool_call"), piece]
+        self._since_calls, self._last_calls, self._thoughts = [], calls, []
+        return calls
+
     def pop_thoughts(self) -> list[Piece]:
         """Remove the reasoning that the turn ends in, as if the model had not thought there."""
         popped, self._thoughts = self._thoughts, []

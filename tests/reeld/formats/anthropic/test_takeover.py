@@ -1,5 +1,6 @@
 """Answers in which another model took over from one that declined (rule A17)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from reeld.formats.anthropic.read import read_request, read_response
 from reeld.formats.naming import note_asked_model
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
-from tests.reeld.formats.histories import Json, result, tool
+from tests.reeld.formats.histories import Json, model, opaque, result, text, tool
+from tests.reeld.formats.histories import call as called
 from tests.reeld.formats.sending import sent
 
 DECLINED, SERVED = "claude-fable-5-1", "claude-opus-4-8"
@@ -72,6 +74,29 @@ def test_what_was_said_before_in_the_same_turn_has_no_thinking_either() -> None:
     before, after = answer(thought("s1"), said("A")), answer(said("B"), TAKEOVER, thought("s2"), said("C"))
 
     assert [said("A"), said("B"), TAKEOVER, thought("s2"), said("C")] == content(before, after, "And?")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "then"),
+    [
+        (("c1",), ("Partly",), ("Whole", "c1")),
+        (("c1", "Partly"), (), ("Whole", "c1")),
+        (("c1",), ("Partly", "c2"), ("c1", "c2", "Whole")),
+    ],
+)
+def test_a_call_of_the_message_before_goes_behind_the_takeover(
+    first: tuple[str, ...], second: tuple[str, ...], then: tuple[str, ...]
+) -> None:
+    """It has a result, which comes behind the turn; what was said in words stays in front."""
+    messages = [model(*(called(one) if one.startswith("c") else one for one in made)) for made in (first, second)]
+    messages[1]["content"] += [opaque(json.dumps(TAKEOVER), model=DECLINED), text("Whole")]
+    calls = [one for one in then if one.startswith("c")]
+
+    body, report = sent("anthropic", ["Hi", *messages, tool(*map(result, calls))], model=DECLINED, extra=BETAS)
+    assert [] == check("anthropic", body, DECLINED)
+    after = [call(one) if one.startswith("c") else said(one) for one in then]
+    assert [said("Partly"), TAKEOVER, *after] == body["messages"][1]["content"]
+    assert len(calls) == sum("another model took over" in change.why for change in report)
 
 
 def test_a_model_may_take_over_before_the_other_one_said_anything() -> None:
