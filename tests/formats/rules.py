@@ -22,7 +22,8 @@ RULES = {
         *("server-tool-orphan", "system-role", "prefill", "empty-content", "empty-text", "blank-text"),
         *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
         *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
-        *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history", "fallback-declined"),
+        *("thinking-disabled", "thinking-role", "thinking-kind", "prefix-changed", "empty-history"),
+        "fallback-declined",
         "compaction-not-first",
     },
     "anthropic_clouds": {CLOUD_RULES["anthropic"]},
@@ -50,7 +51,7 @@ RULES = {
         *("tool-role", "server-tool-orphan", "shape", "empty-content", "blank-text", "error-result-text"),
         *("result-status", "result-media", "media-role", "document-name", "document-text", "tool-call-id"),
         *("tool-name", "tool-declared-twice", "reasoning-signature", "reasoning-last", "reasoning-role"),
-        "cache-points",
+        *("cache-points", "thinking-kind"),
     },
     "ai_sdk": {
         *("empty-history", "role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),

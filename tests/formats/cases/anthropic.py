@@ -48,6 +48,7 @@ LOOK = {"name": "look", "input_schema": {"type": "object"}}
 ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 LOOP = (HI, model(call()), user(result()))
 OLD, RECENT = "claude-haiku-4-5", "claude-opus-4-8"
+ADAPTIVE_ONLY = ("fable-5-1", "mythos-5", "opus-5-5-20260922", "sonnet-5-5")
 
 SUMMARY = {"type": "compaction", "content": "S", "signature": "AAAA"}
 
@@ -105,6 +106,9 @@ ACCEPTED = [
     Case("thinking-last", body(HI, model(THOUGHT, text()), HI)),
     Case("thinking-disabled", body(HI, model(THOUGHT, text()), HI, thinking={"type": "disabled"})),
     Case("thinking-role", body(HI, model(HIDDEN, text()), HI)),
+    Case("thinking-kind", body(HI, **ENABLED), RECENT),
+    Case("thinking-kind", body(HI, thinking={"type": "disabled"}), "claude-haiku-5-5"),
+    Case("thinking-kind", body(HI, thinking={"type": "adaptive"}), "claude-opus-5-5"),
 ]
 CARELESS = [
     Case("alternation", body(HI, HI)),
@@ -173,4 +177,6 @@ REFUSED = [
     Case("thinking-last", body(HI, model(text(), THOUGHT), HI)),
     Case("thinking-disabled", body(HI, model(THOUGHT, text()), thinking={"type": "disabled"})),
     Case("thinking-role", body(user(THOUGHT, text()))),
+    Case("thinking-kind", body(HI, **ENABLED), "claude-haiku-5-5"),
+    *(Case("thinking-kind", body(HI, thinking={"type": "disabled"}), f"claude-{name}") for name in ADAPTIVE_ONLY),
 ]

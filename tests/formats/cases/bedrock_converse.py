@@ -5,6 +5,7 @@ from typing import Any
 from tests.formats.cases.case import Case
 
 CLAUDE, NOVA, LLAMA = "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "amazon.nova-pro-v1:0", "meta.llama3-1-70b"
+NEWER = "global.anthropic.claude-opus-5-5"
 LOOK = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
 
 
@@ -89,6 +90,8 @@ ACCEPTED = [
     Case("reasoning-signature", body(HI, model(SIGNED, HIDDEN, text()), HI)),
     Case("reasoning-last", body(HI, model(SIGNED, text()), HI)),
     Case("reasoning-role", body(HI, model(SIGNED, text()), HI)),
+    Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "enabled"}}), CLAUDE),
+    Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "adaptive"}}), NEWER),
     Case("cache-points", body(user(text(), POINT, text(), POINT), system=[text(), POINT], tools=[LOOK, POINT]), CLAUDE),
     Case("cache-points", body(user(text(), POINT), system=[text(), POINT]), NOVA),
 ]
@@ -153,6 +156,7 @@ REFUSED = [
     Case("reasoning-signature", body(HI, model(thought(), text()), HI)),
     Case("reasoning-last", body(HI, model(text(), SIGNED), HI)),
     Case("reasoning-role", body(user(SIGNED, text()))),
+    Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "disabled"}}), NEWER),
     Case("cache-points", body(user(*[text(), POINT] * 5)), CLAUDE),
     Case("cache-points", body(HI, model(SIGNED, POINT, text()), HI), CLAUDE),
     Case("cache-points", body(user(document(), POINT, text())), CLAUDE),

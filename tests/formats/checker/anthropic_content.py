@@ -163,6 +163,24 @@ def thinking_role(request: Request) -> Iterator[Fault]:
             yield Fault(where, f"thinking from {turn.role!r}")
 
 
+# What no request to a model may say of thinking, and from which version on.
+ADAPTIVE_ONLY = {"fable": (5, 0), "mythos": (5, 0), "opus": (5, 5), "sonnet": (5, 5)}
+NO_BUDGET = {**ADAPTIVE_ONLY, "haiku": (5, 5)}
+
+
+def refused_thinking(kind: object, model: str) -> bool:
+    """Return whether a model takes no such kind of thinking."""
+    found = re.search(r"claude-([a-z]+)-(\d+)(?:[-.](\d{1,2})(?!\d))?", model)
+    since = {"enabled": NO_BUDGET, "disabled": ADAPTIVE_ONLY}.get(str(kind), {}).get(found[1]) if found else None
+    return bool(found and since and (int(found[2]), int(found[3] or 0)) >= since)
+
+
+def thinking_kind(request: Request) -> Iterator[Fault]:
+    """Newer models think as much as they want: no request turns that off, or has a budget for it."""
+    if "thinking" in request.body and refused_thinking(request.thinking(), request.model or ""):
+        yield Fault("thinking", f"{request.thinking()!r} for {request.model}")
+
+
 CONTENT_RULES: tuple[Rule[Request], ...] = (
     empty_content,
     empty_text,
@@ -180,4 +198,5 @@ CONTENT_RULES: tuple[Rule[Request], ...] = (
     thinking_last,
     thinking_disabled,
     thinking_role,
+    thinking_kind,
 )

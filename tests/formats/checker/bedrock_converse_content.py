@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tests.formats.checker.anthropic_content import refused_thinking
 from tests.formats.checker.bedrock_converse_request import Request
 from tests.formats.checker.bedrock_converse_shape import body_faults
 from tests.formats.checker.problem import Fault, Rule, careless, objects, repeated
@@ -144,6 +145,14 @@ def reasoning_role(request: Request) -> Iterator[Fault]:
                 yield Fault(place, "reasoning from the user")
 
 
+def thinking_kind(request: Request) -> Iterator[Fault]:
+    """Claude thinks here as at its own API: newer models as much as they want."""
+    fields = request.body.get("additionalModelRequestFields")
+    setting = fields.get("thinking") if isinstance(fields, dict) else None
+    if isinstance(setting, dict) and refused_thinking(setting.get("type"), request.model or ""):
+        yield Fault("additionalModelRequestFields.thinking", f"{setting.get('type')!r} for {request.model}")
+
+
 def cache_points(request: Request) -> Iterator[Fault]:
     """There are at most four cache points, for Claude and Nova only, none after reasoning or a document."""
     config = request.body.get("toolConfig")
@@ -186,5 +195,6 @@ CONTENT_RULES: tuple[Rule[Request], ...] = (
     reasoning_signature,
     reasoning_last,
     reasoning_role,
+    thinking_kind,
     cache_points,
 )

@@ -58,3 +58,49 @@ def test_newer_models_take_no_functions_at_chat_completions(model: str) -> None:
 def test_others_take_functions_at_chat_completions(model: str | None) -> None:
     """Older models, and those of other servers."""
     assert [FUNCTION] == sent("openai-chat", ["Hi"], model, {"tools": [FUNCTION]})[0]["tools"]
+
+
+def thinking_of(name: str, kind: Any) -> dict[str, Any]:
+    """Return what sets a kind of thinking in a format."""
+    setting = {"thinking": {"type": kind}}
+    return setting if name == "anthropic" else {"additionalModelRequestFields": setting}
+
+
+@pytest.mark.parametrize("name", ["anthropic", "bedrock-converse"])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("claude-opus-5-5", "enabled"),
+        ("us.anthropic.claude-opus-5-5-v1:0", "disabled"),
+        ("claude-fable-5-1", "disabled"),
+        ("claude-mythos-5", "enabled"),
+        ("claude-sonnet-5-5@20260928", "disabled"),
+        ("claude-haiku-5-5", "enabled"),
+        ("claude-opus-6", "disabled"),
+    ],
+)
+def test_newer_models_think_as_much_as_they_want(name: str, model: str, kind: str) -> None:
+    """The error says what to set instead (rule A24)."""
+    with pytest.raises(InvalidParams, match=re.escape(f"thinking: {model} does not take the type '{kind}'")) as refused:
+        sent(name, ["Hi"], model, thinking_of(name, kind))
+
+    assert "adaptive" in str(refused.value)
+    assert "effort" in str(refused.value)
+    sent(name, ["Hi"], model, thinking_of(name, "adaptive"))
+
+
+@pytest.mark.parametrize("name", ["anthropic", "bedrock-converse"])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        ("claude-opus-5", "disabled"),
+        ("claude-sonnet-4-6", "enabled"),
+        ("claude-haiku-5-5", "disabled"),
+        ("claude-opus-5-5", 1),
+        ("my-alias", "enabled"),
+        ("claude-3-7-sonnet-latest", "enabled"),
+    ],
+)
+def test_others_are_told_how_to_think(name: str, model: str, kind: Any) -> None:
+    """Older models, one behind an alias, and what is no kind at all."""
+    sent(name, ["Hi"], model, thinking_of(name, kind))

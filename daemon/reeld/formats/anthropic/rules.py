@@ -1,6 +1,5 @@
 """The blocks that Anthropic's API accepts from each role, and its requirements."""
 
-import re
 from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
@@ -11,6 +10,7 @@ from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
 from reeld.formats.anthropic.betas import declared
+from reeld.formats.anthropic.models import is_binding, refuses_thinking, takes_system_messages, thinks_unasked
 from reeld.formats.fields import why_continues
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
@@ -25,13 +25,8 @@ COMPACTION = "compaction"
 ANSWERED = "answered"
 # Blocks that change the tools in mid-history; only a system message may contain them.
 TOOL_CHANGES = ("tool_addition", "tool_removal")
-# The first version that accepts system messages in mid-history (rule A10).
-SYSTEM_MESSAGES_SINCE = (4, 8)
-
-# The kinds of thinking that let the last turn contain some, and the first version that thinks if not told otherwise.
-_THINKING, _THINKS_SINCE = ("enabled", "adaptive", "between_tools"), (5, 0)
-# The first versions that bind their thinking (rule A8).
-_FABLE_BINDS_SINCE, _BINDS_SINCE = (5, 1), (5, 5)
+# The kinds of thinking that let the last turn contain some.
+_THINKING = ("enabled", "adaptive", "between_tools")
 # The blocks that have no cache_control (rule A7), in all of the API's types.
 UNMARKED = ("thinking", "redacted_thinking", FALLBACK, "mcp_tool_listing")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -222,19 +217,30 @@ def accepted_keys(value: Json) -> Json:
 def history_settings(extra: Json, _prompt: Prompt | None, model: str | None) -> HistorySettings:
     """Return whether thinking is on; if the request does not say so, that is up to the model (rule A9)."""
     kind = _thinking(extra)
-    thinks = kind in _THINKING or (kind is None and (version(model) or (0, 0)) >= _THINKS_SINCE)
+    thinks = kind in _THINKING or (kind is None and thinks_unasked(model))
     return HistorySettings(thinking=thinks, declared=declared(extra))
 
 
-def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:
-    """Return why ``extra`` cannot be sent.
-
-    A tool loop that began without thinking cannot continue with it (rule A9), and a thread has its history on the
-    server (rule A18).
-    """
+def why_invalid(extra: Json, loop: LoopThinking | None, model: str | None) -> str | None:
+    """Return why ``extra`` cannot be sent: a thread has its history on the server (rule A18)."""
     if extra.get("thread") is not None:
         return why_continues(extra, ("thread",))
-    if _thinking(extra) == "enabled" and loop is not None and not any(loop):
+    return why_thinking_invalid(extra, loop, model)
+
+
+def why_thinking_invalid(fields: Json, loop: LoopThinking | None, model: str | None) -> str | None:
+    """Return why the setting of thinking among some fields cannot be sent.
+
+    Some models take no such setting (rule A24), and a tool loop that began without thinking cannot continue with it
+    (rule A9).
+    """
+    kind = _thinking(fields)
+    if type(kind) is str and refuses_thinking(model, kind):
+        return (
+            f'thinking: {model} does not take the type {kind!r}; leave it out or use {{"type": "adaptive"}}, and set '
+            "output_config.effort for how much it thinks"
+        )
+    if kind == "enabled" and loop is not None and not any(loop):
         return (
             "thinking: it cannot be enabled in the middle of a tool loop that began without thinking (by another "
             'provider, or with thinking off); use {"type": "adaptive"}, or leave it out until the loop is over'
@@ -252,12 +258,6 @@ def binds_thinking(model: str | None, extra: Json) -> bool:
     thinking = extra.get("thinking")
     is_up_to_api = type(thinking) is dict and thinking.get("block_binding") is not None
     return is_binding(model) and not is_up_to_api
-
-
-def is_binding(model: str | None) -> bool:
-    """Whether a Claude model binds its thinking to all that is before it (rule A8)."""
-    found = version(model)
-    return found is not None and found >= (_FABLE_BINDS_SINCE if "fable" in (model or "") else _BINDS_SINCE)
 
 
 def from_compaction(messages: list[Json]) -> list[Json] | None:
@@ -316,15 +316,3 @@ def sends_settings(message: Json, model: str | None) -> bool:
     if not metadata or metadata.get("role") != "system" or not takes_system_messages(model):
         return False
     return bool(restore_key(metadata, PROVIDER, "output_config"))
-
-
-def takes_system_messages(model: str | None) -> bool:
-    """Whether a model accepts system messages in mid-history; one without a version in its name does not (rule A10)."""
-    found = version(model)
-    return found is not None and found >= SYSTEM_MESSAGES_SINCE
-
-
-def version(model: str | None) -> tuple[int, int] | None:
-    """Return the version of a model if its name has one, before its tier or after."""
-    match = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model or "")
-    return (int(match[1]), int(match[2] or 0)) if match else None

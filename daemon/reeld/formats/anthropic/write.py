@@ -8,13 +8,13 @@ from reel.providers.anthropic import PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.json_values import arguments_as_object
 from reel.providers.metadata import opaque_object, restore_keys
+from reeld.formats.anthropic.models import takes_system_messages
 from reeld.formats.anthropic.rules import (
     CACHE_CONTROL,
     COMPACTION,
     TOOL_CHANGES,
     accepted_keys,
     own_keys,
-    takes_system_messages,
 )
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import (

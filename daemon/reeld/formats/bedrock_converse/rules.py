@@ -126,14 +126,8 @@ def binds_thinking(model: str | None, extra: Json) -> bool:
     return anthropic.binds_thinking(model, fields if type(fields) is dict else {})
 
 
-def why_invalid(extra: Json, loop: LoopThinking | None, _model: str | None) -> str | None:
-    """Return why thinking cannot be enabled: a tool loop that began without it cannot continue with it (rule B8)."""
+def why_invalid(extra: Json, loop: LoopThinking | None, model: str | None) -> str | None:
+    """Return why the setting of Claude's thinking cannot be sent (rule B8)."""
     fields: Any = extra.get("additionalModelRequestFields")
-    thinking = fields.get("thinking") if type(fields) is dict else None
-    enabled = type(thinking) is dict and thinking.get("type") == "enabled"
-    if enabled and loop is not None and not any(loop):
-        return (
-            "additionalModelRequestFields.thinking: it cannot be enabled in the middle of a tool loop that began "
-            'without thinking; use {"type": "adaptive"}, or leave it out until the loop is over'
-        )
-    return None
+    why = anthropic.why_thinking_invalid(fields if type(fields) is dict else {}, loop, model)
+    return None if why is None else f"additionalModelRequestFields.{why}"
