@@ -10,6 +10,7 @@ from tests.formats.checker.clouds import CLOUDS, RULES
 HISTORIES: dict[str, dict[str, Any]] = {
     "anthropic": {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
+    "gemini-interactions": {"input": [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}]},
 }
 
 

@@ -51,7 +51,7 @@ ACCEPTED: list[tuple[str, dict[str, Any], str | None]] = [
     ("perplexity", body(SYSTEM, HI, OK, HI), None),
     ("openrouter", body(HI, {**OK, "reasoning_details": []}, HI), None),
     ("gemini", body(HI, calls({**call(), **SIGNED}), result(), OK, HI), None),
-    ("gemini", body(*LOOP), "gemini-2.5-flash"),
+    *((name, body(*LOOP), "gemini-2.5-flash") for name in ("gemini", "vertex", "ai-studio")),
     ("xai", body(HI, {**calls(call()), "content": ""}, result()), None),
     ("vllm", body(SYSTEM, HI, calls(call()), result(), {**OK, "reasoning": "hm"}, HI), None),
     ("llama.cpp", body(HI, THOUGHT, HI), None),

@@ -37,9 +37,9 @@ Dialect: TypeAlias = Literal[
     "llama.cpp",
     "lm-studio",
     "vertex",
+    "ai-studio",
     "bedrock-invoke",
     "foundry",
-    "ai-studio",
 ]
 # The dialects of all formats, in the order in which they are shown; the daemon knows which format has which.
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

@@ -11,6 +11,8 @@ from reel.base.strict_json import Json
 ASKED_MODEL = "asked_model"
 # The metadata key of the dialect in which something was signed, if signatures are valid in only one (rule G13).
 DIALECT = "dialect"
+# The metadata keys of signatures: the common one, and what Chat Completions has (rule D9).
+_SIGNATURES = frozenset({"signature", "extra_content", "extra_content_json"})
 # The metadata key of the hash of what an answer is bound to (rule A8).
 PREFIX = "prefix"
 # The strictest limits of all providers (rules X6 and G11).
@@ -111,19 +113,29 @@ def note_dialect(message: Json, prefix: str, dialects: Collection[str]) -> None:
     dialect = prefix.rpartition("@")[2]
     if dialect not in dialects:
         return
+    if _is_signed(message["provider_metadata"]):
+        message["provider_metadata"][DIALECT] = dialect
     for block in message["content"]:
         metadata = block.get("provider_metadata", {})
-        if "signature" in block or "signature" in metadata or block["type"] == "opaque":
+        if "signature" in block or _is_signed(metadata) or block["type"] == "opaque":
             provider = block.get("provider") or metadata.get("provider")
             block["provider_metadata"] = {"provider": provider, **metadata, DIALECT: dialect}
 
 
+def _is_signed(metadata: Json) -> bool:
+    """Whether something came with a signature."""
+    return not _SIGNATURES.isdisjoint(metadata)
+
+
 def is_signed_elsewhere(block: Json, dialect: str | None) -> bool:
     """Whether a block was signed in another dialect; one that is not known is not another."""
-    if dialect is None:  # nearly always
-        return False
-    made_in = (block.get("provider_metadata") or {}).get(DIALECT)
-    return made_in is not None and made_in != dialect
+    return dialect is not None and is_made_elsewhere(block.get("provider_metadata") or {}, dialect)
+
+
+def is_made_elsewhere(metadata: Json, dialect: str | None) -> bool:
+    """Whether what has such metadata was made in another dialect."""
+    made_in = metadata.get(DIALECT)
+    return dialect is not None and made_in is not None and made_in != dialect
 
 
 def why_signature_lost(block: Json, provider: str, model: str | None, dialect: str | None = None) -> str | None:

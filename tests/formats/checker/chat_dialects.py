@@ -183,6 +183,13 @@ class Server(NamedTuple):
 
 LOCAL = (system_first, alternation)
 THINKING = {"thinking": shape_of("type! thinking! closed signature")}
+GEMINI = Server(
+    (*LOCAL, tool_then_user, call_signature),
+    "extra_content",
+    "extra_content",
+    {**TEXT, **PICTURE, **SOUND},
+    names=False,
+)
 SERVERS = {
     "deepseek": Server((reasoning_required, reasoning_outside_loop), "reasoning_content", parts=TEXT),
     "kimi": Server((reasoning_of_calls, kept_call_id, picture_data), "reasoning_content"),
@@ -191,13 +198,7 @@ SERVERS = {
     "minimax": Server((reasoning_outside_loop,), "reasoning_details", names=False),
     "mimo": Server((reasoning_of_calls, no_null_content), "reasoning_content", names=False),
     "openrouter": Server((), "reasoning reasoning_details", parts={**TEXT, **PICTURE, **SOUND, **FILE}),
-    "gemini": Server(
-        (*LOCAL, tool_then_user, call_signature),
-        "extra_content",
-        "extra_content",
-        {**TEXT, **PICTURE, **SOUND},
-        names=False,
-    ),
+    "gemini": GEMINI,
     "mistral": Server(
         (system_first, tool_then_user, last_message, short_call_id),
         parts={**TEXT, **PICTURE, **DOCUMENT, **THINKING},
@@ -208,6 +209,8 @@ SERVERS = {
     "vllm": Server(LOCAL, "reasoning", parts={**TEXT, **PICTURE, **SOUND}, names=False),
     "llama.cpp": Server(LOCAL, "reasoning_content", parts={**TEXT, **PICTURE, **SOUND}, names=False),
     "lm-studio": Server((*LOCAL, picture_bytes), names=False),
+    "vertex": GEMINI,
+    "ai-studio": GEMINI,
 }
 # Rules of OpenAI's that do not depend on the server.
 COMMON = tuple(

@@ -9,9 +9,11 @@ CLOUDS: dict[str, tuple[Json, tuple[str, ...]]] = {
     "anthropic/foundry": ({}, ("anthropic_version",)),
     "gemini/ai-studio": ({"store": False}, ("model",)),
     "gemini/vertex": ({}, ("model", "store")),
+    "gemini-interactions/ai-studio": ({"store": False}, ()),
+    "gemini-interactions/vertex": ({"store": False}, ()),
 }
 # The name of a provider's rule.
-RULES = {"anthropic": "model-in-url", "gemini": "not-stored"}
+RULES = {"anthropic": "model-in-url", "gemini": "not-stored", "gemini-interactions": "not-stored"}
 
 
 def check_cloud(name: str, body: Json) -> list[Problem]:

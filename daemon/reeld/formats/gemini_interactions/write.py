@@ -18,7 +18,8 @@ from reeld.formats.gemini_interactions.steps import (
     media_part,
     server_step,
 )
-from reeld.formats.model import AssistantTurn, CallResult, RenderContext, Turn
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
+from reeld.formats.naming import DIALECT, is_signed_elsewhere
 from reeld.formats.tool_names import ToolNames
 
 # Other tools than functions have names that are not called.
@@ -30,10 +31,10 @@ TOOL_NAMES = ToolNames(
 _CITATIONS = ("url_citation", "file_citation", "place_citation", "word_info", "speech_metadata")
 
 
-def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+def write_turn(dialect: str | None, turn: Turn, context: RenderContext) -> list[Json]:
     """Convert a turn to steps: results come before the user's text (rules I1 and I2)."""
     if isinstance(turn, AssistantTurn):
-        return _signed([step for piece in turn.pieces for step in _steps(piece.block, context.model)], context.model)
+        return _signed([step for piece in turn.pieces for step in _steps(piece, context, dialect)], context.model)
     for piece in turn.pieces:
         context.note_lost_role(piece)
     results = [_result(result) for result in turn.results]
@@ -46,16 +47,20 @@ def write_prompt(prompt: Prompt, _context: RenderContext) -> PromptPart:
     return PromptPart({"system_instruction": prompt.text}, [])
 
 
-def _steps(block: Json, model: str | None) -> list[Json]:
+def _steps(piece: Piece, context: RenderContext, dialect: str | None) -> list[Json]:
     """Convert a block to steps; its own signature becomes a thought before it (rule I3)."""
-    signed = signature(block, model)
+    block = piece.block
+    signed = signature(block, context.model, dialect)
     if block["type"] == "thinking":
         return [_thought(block, signed)]
     if block["type"] == "opaque":
         lone = lone_signature(block)
         if lone is not None:
             return [{"type": "thought", "signature": lone}]
-        return [server_step(block) or {"type": "model_output", "content": [_content(block)]}]
+        step = server_step(block) or {"type": "model_output", "content": [_content(block)]}
+        if is_signed_elsewhere(block, dialect) and step.pop("signature", None):
+            context.note(piece, "dropped", f"the signature of {block['provider_metadata'][DIALECT]}")
+        return [step]
     before = [{"type": "thought", "signature": signed}] if signed else []
     if block["type"] == "tool_call":
         return [*before, _call(block)]

@@ -27,6 +27,7 @@ def _format(dialect: Dialect) -> Format:
         tool_names=TOOL_NAMES,
         read_request=read_request,
         read_response=read_response,
+        signed_in=dialect.signed_in,
         alternates=dialect.alternates,
         history_settings=partial(history_settings, dialect),
         why_invalid=partial(why_invalid, dialect),

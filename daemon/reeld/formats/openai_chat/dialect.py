@@ -81,6 +81,7 @@ class Dialect(NamedTuple):
         reasoning: how reasoning goes back; ``None`` if it does not.
         call_keys: the keys beside a call: the piece of the call, the model, whether it is the first of its message.
         message_keys: the keys beside an assistant's content: the message's metadata, the model.
+        signed_in: the name of the dialect, if only the same one reads what is signed in it.
         reads_past: whether ``extra`` makes the server read the reasoning of earlier turns too.
     """
 
@@ -99,6 +100,7 @@ class Dialect(NamedTuple):
     reasoning: Reasoning | None = None
     call_keys: Callable[..., Json] = no_call_keys
     message_keys: Callable[[Json, str | None], Json] = lambda _metadata, _model: {}
+    signed_in: str | None = None
     reads_past: Callable[[Json], bool] = lambda _extra: False
 
 

@@ -5,6 +5,7 @@ To add one, write its :class:`Dialect` and name it in the table; its facts are D
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +16,7 @@ from reel.providers.openai import PROVIDER
 from reeld.formats.gemini.rules import is_signing
 from reeld.formats.gemini.write import UNSIGNED
 from reeld.formats.model import Piece
-from reeld.formats.naming import reads, sent_id
+from reeld.formats.naming import is_made_elsewhere, reads, sent_id
 from reeld.formats.openai_chat.dialect import PICTURES_ONLY, TEXT_ONLY, Dialect, Media, Reasoning, text_of
 
 
@@ -189,22 +190,22 @@ OPENROUTER = Dialect(
 # The endpoint of Gemini's that is compatible with OpenAI: signatures are beside the calls (rules D9 and D10).
 
 
-def _signature_of_call(piece: Piece, model: str | None, *, is_first: bool) -> Json:
+def _signature_of_call(dialect: str | None, piece: Piece, model: str | None, *, is_first: bool) -> Json:
     """Return the signature beside a call; the first call of a message needs one, if only a dummy (rule D9)."""
-    own = _signature(piece.block.get("provider_metadata") or {}, piece.metadata, model)
+    own = _signature(dialect, piece.block.get("provider_metadata") or {}, piece.metadata, model)
     if own or not (is_first and is_signing(model)):
         return own
     return {"extra_content": {"google": {"thought_signature": UNSIGNED}}}
 
 
-def _signature_of_text(metadata: Json, model: str | None) -> Json:
+def _signature_of_text(dialect: str | None, metadata: Json, model: str | None) -> Json:
     """Return the signature beside a text (rule D9)."""
-    return _signature(metadata, metadata, model)
+    return _signature(dialect, metadata, metadata, model)
 
 
-def _signature(metadata: Json, of_message: Json, model: str | None) -> Json:
-    """Return the signature that came with an answer, if it was this model's."""
-    if not reads(model, of_message.get("model"), of_message):
+def _signature(dialect: str | None, metadata: Json, of_message: Json, model: str | None) -> Json:
+    """Return the signature that came with an answer, if it was this model's, and this server's (rule G13)."""
+    if is_made_elsewhere(metadata, dialect) or not reads(model, of_message.get("model"), of_message):
         return {}
     kept = restore_keys(metadata, PROVIDER, ("extra_content",))
     match kept:
@@ -218,19 +219,27 @@ def _file_as_picture(block: Json) -> Json:
     return {"type": "image_url", "image_url": {"url": url_of(block)}}
 
 
-GEMINI = Dialect(
-    "gemini",
-    "Gemini's compatible endpoint",
-    re.compile(r"(models/)?gemini-.+"),
-    instructions_anywhere=False,
-    names=False,
-    media=Media(hears=lambda _model: True, file_part=_file_as_picture),
-    null_content=True,
-    alternates=True,
-    bridges=True,
-    call_keys=_signature_of_call,
-    message_keys=_signature_of_text,
-)
+def _at_gemini(name: str, server: str, models: str | None = None, signed_in: str | None = None) -> Dialect:
+    """Return the dialect of Gemini behind one of its servers; neither reads what the other signed (rule G13)."""
+    return Dialect(
+        name,
+        server,
+        models if models is None else re.compile(models),
+        instructions_anywhere=False,
+        names=False,
+        media=Media(hears=lambda _model: True, file_part=_file_as_picture),
+        null_content=True,
+        alternates=True,
+        bridges=True,
+        call_keys=partial(_signature_of_call, signed_in),
+        message_keys=partial(_signature_of_text, signed_in),
+        signed_in=signed_in,
+    )
+
+
+GEMINI = _at_gemini("gemini", "Gemini's compatible endpoint", r"(models/)?gemini-.+")
+AI_STUDIO = _at_gemini("ai-studio", "AI Studio's compatible endpoint", signed_in="ai-studio")
+VERTEX = _at_gemini("vertex", "Gemini at Vertex AI's compatible endpoint", signed_in="vertex")
 
 
 # Mistral: short ids, an order of roles, reasoning among the parts of the content (rules D11, D12, D13 and D14).
@@ -359,7 +368,7 @@ def _around_model(dialect: Dialect, model: str | None) -> Dialect:
 # In the order in which the protocol and the command line list them.
 _ALL = (
     *(OPENAI, DEEPSEEK, KIMI, QWEN, GLM, MINIMAX, MIMO, OPENROUTER, GEMINI, MISTRAL, XAI, PERPLEXITY),
-    *(VLLM, LLAMA_CPP, LM_STUDIO),
+    *(VLLM, LLAMA_CPP, LM_STUDIO, VERTEX, AI_STUDIO),
 )
 DIALECTS: dict[str, Dialect] = {found.name: found for found in _ALL}
 _AROUND_ANY_MODEL = (VLLM, LLAMA_CPP, LM_STUDIO)

@@ -13,10 +13,10 @@ from tests.reeld.formats.histories import Json, call, entries_of, prompt_in, res
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
 
-def answer(message: Json, model: str) -> Json:
-    """Return a message as it is ingested from a response."""
+def answer(message: Json, model: str, prefix: str | None = None) -> Json:
+    """Return a message as it is ingested from a response, with the prefix of what it answers."""
     body = {"model": model, "choices": [{"message": {"role": "assistant", **message}, "finish_reason": "stop"}]}
-    found: Json = read_response("openai-chat", json.dumps(body))[0]
+    found: Json = read_response("openai-chat", json.dumps(body), prefix=prefix)[0]
     return found
 
 

@@ -145,8 +145,31 @@ def test_signatures_that_a_server_does_not_read_are_reported(dialect: str) -> No
     said = answer({"content": "x", "tool_calls": [{**CALL, **signed}], **signed}, "gemini-3-pro")
     messages, why = chat(dialect, ["Hi", said, tool(result("call_1"))], "gemini-3-pro")
 
-    assert ("c2ln" in json.dumps(messages)) == (dialect == "gemini")
-    assert [2, 0][dialect == "gemini"] == len([reason for reason in why if "signature" in reason])
+    is_gemini = dialect in ("gemini", "vertex", "ai-studio")
+    assert ("c2ln" in json.dumps(messages)) == is_gemini
+    assert [2, 0][is_gemini] == len([reason for reason in why if "signature" in reason])
+
+
+@pytest.mark.parametrize(
+    ("made_in", "target", "goes"),
+    [
+        ("vertex", "vertex", True),
+        ("vertex", "gemini", True),
+        ("gemini", "ai-studio", True),
+        ("vertex", "ai-studio", False),
+        ("ai-studio", "vertex", False),
+    ],
+)
+def test_neither_server_of_gemini_gets_what_the_other_signed(made_in: str, target: str, *, goes: bool) -> None:
+    """The answer brings back which one it was (rule G13); a call has Google's dummy instead."""
+    signed: dict[str, Any] = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    asked = render(RenderRequest("openai-chat", "gemini-3-pro", dialect=made_in), entries_of(["Hi"]))[0].prefix.body
+    said = answer({"content": "x", "tool_calls": [{**CALL, **signed}], **signed}, "gemini-3-pro", asked)
+    messages, why = chat(target, ["Hi", said, tool(result("call_1"))], "gemini-3-pro")
+
+    assert [0, 2][goes] == json.dumps(messages).count("c2ln")
+    assert [1, 0][goes] == json.dumps(messages).count("skip_thought_signature_validator")
+    assert [2, 0][goes] == len([reason for reason in why if "signature" in reason])
 
 
 def test_a_thought_without_text_is_left_out() -> None:
