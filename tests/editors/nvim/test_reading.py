@@ -1,8 +1,10 @@
 """Reading a conversation in Neovim: motions, code blocks, highlighted code, the status line."""
 
+import json
+
 import pytest
 
-from reel.said.messages import NewMessage
+from reel.said.messages import Block, NewMessage
 from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened
@@ -82,6 +84,30 @@ def test_code_in_fences_is_highlighted(nvim: Nvim, client: Client) -> None:
     assert "pythonInclude" == nvim.lua(f"return {group}", "^import os")
     assert "pythonInclude" != nvim.lua(f"return {group}", "^import$")
     assert nvim.lua("return vim.g.ran") is None
+
+
+def test_a_buffer_with_a_long_line_has_no_syntax(nvim: Nvim, client: Client) -> None:
+    """Syntax files do not see long lines, with which their patterns fail; messages have their colours all the same."""
+    call: Block = {
+        "type": "tool_call",
+        "id": "c1",
+        "name": "write",
+        "arguments": json.dumps({"text": "def f(x): [[\n" * 12_000}),
+    }
+    client.add("demo", answer("```python\nimport os\n```"), create=True)
+    nvim.command("syntax on")
+    opened(nvim)
+    nvim.until("vim.bo.syntax == 'markdown'")
+    client.add("demo", [{"role": "assistant", "content": [call]}])
+    nvim.until("vim.fn.search('^### call write', 'nw') > 0")
+    nvim.command("normal! zR")
+    client.add("demo", answer("```python\nimport sys\n```"))
+    nvim.until("vim.fn.search('import sys', 'nw') > 0")
+
+    assert "" == nvim.lua(
+        "return vim.bo.syntax .. vim.fn.synIDattr(vim.fn.synID(vim.fn.search('^import'), 1, 1), 'name')"
+    )
+    assert 3 == nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces().reel, 0, -1, {})")
 
 
 def test_the_status_line(nvim: Nvim, client: Client) -> None:

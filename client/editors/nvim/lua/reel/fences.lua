@@ -32,6 +32,10 @@ local SYNTAX = {
   yaml = 'yaml',
 }
 
+-- The longest line in bytes of a buffer that syntax files highlight. Their patterns are not made for long lines: with JSON
+-- of 150 KB in one line they fail (E363), and 'synmaxcol' does not keep them from it.
+local LONGEST = 3000
+
 local REGION = [[syntax region reelFence_%s matchgroup=markdownCodeDelimiter start=/^\s*\z(`\{3,}\)\s*%s\>.*$/ ]]
   .. [[end=/^\s*\z1`*\s*$/ keepend contains=@reelFence_%s]]
 
@@ -48,13 +52,17 @@ local function include(word)
   vim.b.current_syntax = 'markdown'
 end
 
---- Highlight the languages of fences that are new among some lines of a buffer.
+--- Highlight the languages of fences that are new among some lines of a buffer; with a long line, nothing in it any more.
 --- @param known table the languages that are highlighted already; new ones are added
 function M.highlight(buffer, lines, known)
   if vim.bo[buffer].syntax ~= 'markdown' or has_treesitter(buffer) then -- treesitter highlights fences by itself
     return
   end
   for _, line in ipairs(lines) do
+    if #line > LONGEST then
+      vim.bo[buffer].syntax = ''
+      return
+    end
     local word = line:match '^%s*```+%s*(%w+)'
     if word and SYNTAX[word] and not known[word] then
       known[word] = true
