@@ -82,6 +82,19 @@ def test_the_list_opens_the_conversation_under_the_cursor(nvim: Nvim, client: Cl
     assert 1 == nvim.lua("return vim.fn.winnr('$')")
 
 
+def test_a_list_in_a_narrow_window(nvim: Nvim, client: Client) -> None:
+    """However narrow the list, it has one row for each conversation, and no other window changes."""
+    for name in ("demo", "deck"):
+        client.create(name, title="long " * 50)
+    nvim.command("Reel list")
+    nvim.until("vim.fn.bufname() == 'reel-list://'")
+    nvim.command("wincmd L | vertical resize 20 | redraw")
+
+    assert [1, 2] == nvim.lua("return {vim.fn.screenpos(0, 1, 1).row, vim.fn.screenpos(0, 2, 1).row}")
+    nvim.command("wincmd p")
+    assert nvim.lua("return vim.wo.wrap")
+
+
 def test_the_list_shows_writers_without_a_name(nvim: Nvim, daemon: Daemon, client: Client) -> None:
     """A client that gave no name is in the list as somebody, beside the others that are writing."""
     client.create("demo")

@@ -16,6 +16,17 @@ def test_the_lines_of_the_list(vim: Vim, client: Client) -> None:
     assert ["deck", "0", "Tape decks"] == [deck.split()[0], *deck.split(maxsplit=4)[3:]]
 
 
+def test_a_list_in_a_narrow_window_of_vim(vim: Vim, client: Client) -> None:
+    """However narrow the list, it has one row for each conversation, and no other window changes."""
+    for name in ("demo", "deck"):
+        client.create(name, title="long " * 50)
+    vim.run("Reel list", "wincmd L", "vertical resize 20", "redraw")
+
+    assert [1, 2] == vim.eval("[screenpos(0, 1, 1).row, screenpos(0, 2, 1).row]")
+    vim.run("wincmd p")
+    assert 1 == vim.eval("&wrap")
+
+
 def test_all_pages_are_in_the_list(vim: Vim, client: Client) -> None:
     """A list of more conversations than one page has all of them, the last changed first."""
     for number in range(1100):

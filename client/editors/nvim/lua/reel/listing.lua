@@ -19,6 +19,7 @@ function M.show(given)
     vim.cmd('silent sbuffer ' .. buffer)
   end
   scratch.prepare_list(buffer, 'wipe', { ['<CR>'] = "<Cmd>lua require('reel.listing').open()<CR>" })
+  vim.cmd 'setlocal nowrap' -- one conversation a line, also in a narrow window
   scratch.set_lines(buffer, 0, -1, vim.tbl_map(given.line, given.items))
 end
 

@@ -15,7 +15,7 @@ const WIDEST = 36
 export def Show(prefix: string): string
   const agents = Agents(prefix)
   panel.Show('reel-list://', {'<CR>': 'reel#listing#Open()'})
-  setlocal bufhidden=wipe
+  setlocal bufhidden=wipe nowrap # one conversation a line, also in a narrow window
   panel.Put(0, empty(agents) ? [Nothing(prefix)] : Lines(agents))
   b:reel_names = agents->mapnew((_, agent) => agent.name)
   return ''
