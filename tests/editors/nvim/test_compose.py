@@ -15,14 +15,37 @@ def compose(nvim: Nvim, *lines: str) -> None:
     nvim.call("nvim_buf_set_lines", 0, 0, -1, False, list(lines))
 
 
+def later(nvim: Nvim) -> None:
+    """Wait until what was put off has been done."""
+    nvim.lua("vim.schedule(function() later = true end)")
+    nvim.until("later")
+    nvim.lua("later = nil")
+
+
 def test_write_sends_the_compose_buffer(demo: Nvim, client: Client) -> None:
-    """``:write`` sends the lines as one message, empties the buffer, and says which message it is."""
+    """``:write`` sends the lines as one message, says which message it is, and closes the window."""
     compose(demo, "What is", "", "a reel?")
     demo.command("write")
+    demo.until("vim.fn.winnr('$') == 1")
 
     assert ["What is\n\na reel?"] == texts(client)
-    assert ([""], False) == (demo.lines(), demo.lua("return vim.bo.modified"))
+    assert "reel://demo" == demo.lua("return vim.fn.bufname()")
     assert "demo: added #2" == demo.said()[-1]
+    demo.command("Reel compose")
+    assert ([""], False) == (demo.lines(), demo.lua("return vim.bo.modified"))
+
+
+def test_the_last_window_is_not_closed(demo: Nvim, client: Client) -> None:
+    """A compose buffer in the only window stays there, empty, when it was sent; so does one with a new text."""
+    compose(demo, "one")
+    demo.command("only | write")
+    later(demo)
+    assert ["reel-compose://demo", ""] == [demo.lua("return vim.fn.bufname()"), *demo.lines()]
+    demo.command("new | wincmd p | call setline(1, 'two') | write | call setline(1, 'three')")
+    later(demo)
+
+    assert (["three"], 2) == (demo.lines(), demo.lua("return vim.fn.winnr('$')"))
+    assert ["one", "two"] == texts(client)
 
 
 def test_wq_sends_and_closes_the_window(demo: Nvim, client: Client) -> None:
@@ -81,8 +104,7 @@ def test_a_deleted_compose_buffer_opens_again(demo: Nvim, client: Client) -> Non
     """A compose buffer that was deleted opens again, and sends once."""
     for text in ("one", "two"):
         compose(demo, text)
-        demo.command("write")
-        demo.command("bdelete")
+        demo.command("write | bdelete")
 
     assert ["one", "two"] == texts(client)
     assert ["demo: added #2", "demo: added #3"] == [line for line in demo.said() if not line.startswith("To ")]

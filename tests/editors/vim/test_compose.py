@@ -12,14 +12,36 @@ def compose(vim: Vim, *lines: str) -> None:
     vim.run("Reel compose", f"call setline(1, {list(lines)})")
 
 
+def later(vim: Vim) -> None:
+    """Wait until what was put off has been done."""
+    vim.run("let g:later = 0", "call timer_start(0, {-> execute('let g:later = 1')})")
+    vim.until(lambda: vim.eval("g:later"), 1)
+
+
 def test_write_sends_the_compose_buffer_in_vim(vim: Vim, client: Client) -> None:
-    """``:write`` sends the lines as one message, empties the buffer, and says which message it is."""
+    """``:write`` sends the lines as one message, says which message it is, and closes the window."""
     vim.run("Reel new demo")
     compose(vim, "What is", "", "a reel?")
 
     assert "demo: added #2" == vim.run("write")
     assert ["What is\n\na reel?"] == texts(client)
+    vim.until(lambda: vim.eval("[bufname(), winnr('$')]"), ["reel://demo", 1])
+    vim.run("Reel compose")
     assert ([""], 0) == (vim.lines(), vim.eval("&modified"))
+
+
+def test_the_last_window_of_vim_is_not_closed(vim: Vim, client: Client) -> None:
+    """A compose buffer in the only window stays there, empty, when it was sent; so does one with a new text."""
+    vim.run("Reel new demo")
+    compose(vim, "one")
+    vim.run("only | write")
+    later(vim)
+    assert ["reel-compose://demo", ""] == [vim.eval("bufname()"), *vim.lines()]
+    vim.run("new | wincmd p | call setline(1, 'two') | write | call setline(1, 'three')")
+    later(vim)
+
+    assert (["three"], 2) == (vim.lines(), vim.eval("winnr('$')"))
+    assert ["one", "two"] == texts(client)
 
 
 def test_wq_sends_and_closes_the_window_in_vim(vim: Vim, client: Client) -> None:

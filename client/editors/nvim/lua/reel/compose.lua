@@ -10,8 +10,17 @@ local SCHEME = 'reel-compose://'
 
 local composing = {} -- the conversation that each buffer composes a message to
 
---- Send the text of a buffer. It waits for the reply, so that :wq closes the window only after it. If that fails, the
---- buffer keeps its text and stays modified.
+--- Close the windows of a buffer whose text was sent, unless it has a new one or no other window is left.
+local function close(buffer)
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    if not vim.bo[buffer].modified then
+      pcall(vim.api.nvim_win_close, window, false)
+    end
+  end
+end
+
+--- Send the text of a buffer, and close its window. It waits for the reply, so that :wq closes the window only after it.
+--- If that fails, the buffer keeps its text and stays modified.
 local function send(buffer, lines)
   local problem, line = calls.await('add', function(done)
     sending.send(composing[buffer], table.concat(lines, '\n'), done)
@@ -21,6 +30,9 @@ local function send(buffer, lines)
   end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, {})
   vim.bo[buffer].modified = false
+  vim.schedule(function() -- after :wq, which closes the current window itself, whichever that is
+    close(buffer)
+  end)
   vim.api.nvim_echo({ { line } }, true, {})
 end
 

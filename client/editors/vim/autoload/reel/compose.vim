@@ -51,7 +51,7 @@ def BufferOf(conversation: dict<any>): number
   return buffer
 enddef
 
-# Sends the text of the current buffer; with :write FILE, writes it to that file instead. If that fails, the buffer keeps
+# Sends the text of the current buffer, and closes its window; with :write FILE, writes it to that file instead. If that fails, the buffer keeps
 # its text and stays modified.
 export def Write()
   const path = expand('<amatch>')
@@ -63,8 +63,17 @@ export def Write()
     const message = Send(b:reel_compose, getline(1, '$')->join("\n"))
     silent :%delete _
     setlocal nomodified
+    const buffer = bufnr()
+    timer_start(0, (_) => Close(buffer)) # after :wq, which closes the current window itself, whichever that is
     return message
   })
+enddef
+
+# Closes the windows of a buffer whose text was sent, unless it has a new one or no other window is left.
+def Close(buffer: number)
+  for window in getbufvar(buffer, '&modified', false) ? [] : win_findbuf(buffer)
+    win_execute(window, 'silent! close')
+  endfor
 enddef
 
 # Writes the lines of the current buffer to a file. With :saveas, the buffer has the name of the file already, and
