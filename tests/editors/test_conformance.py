@@ -1,10 +1,14 @@
 """What docs/editors.md promises of all four editors, tested once for each."""
 
+import json
 import os
 import re
+import shlex
 import signal
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +27,13 @@ __all__ = ["editor"]  # a fixture
 KEY = re.compile(rb"key[^\w]*([\w-]{8,})")
 AWAY = "*the daemon went away; waiting for it to come back*"
 WRITING = "## assistant · writing… (python)"
+# Answers with what was said last.
+ECHO = """
+import json, sys
+said = json.load(sys.stdin)["messages"][-1]["content"]
+choice = {"index": 0, "delta": {"content": "You said: " + said}, "finish_reason": "stop"}
+print("data: " + json.dumps({"choices": [choice]}) + "\\n")
+"""
 
 
 def until(look: Callable[[], Any], expected: Any) -> None:
@@ -84,6 +95,37 @@ def test_sending(editor: Driven, client: Client) -> None:
 
     says(editor, "demo: added #2")
     shows(editor, "## user #2", "hello you")
+
+
+@pytest.fixture
+def answering(environment: dict[str, str], directory: Path) -> None:
+    """Settings of the command ``reel`` that name who answers; it must be named before the editor."""
+    echo = directory / "echo.py"
+    echo.write_text(ECHO)
+    settings = Path(environment["HOME"]) / ".config" / "reel" / "reel.toml"
+    settings.parent.mkdir(parents=True)
+    command = shlex.join([sys.executable, str(echo)])
+    settings.write_text(f'via = "echo"\n[providers.echo]\ncommand = {json.dumps(command)}\nformat = "openai-chat"\n')
+
+
+@pytest.mark.usefixtures("answering")
+def test_asking(editor: Driven, client: Client) -> None:
+    """Without a setting in the editor, whoever reel.toml names answers."""
+    client.create("demo")
+    editor.open("demo")
+    editor.give("ask", "What?")
+
+    shows(editor, "## user #2", "What?", "## assistant #3", "You said: What?")
+
+
+def test_asking_nobody(editor: Driven, client: Client) -> None:
+    """If nobody is named who answers, that is said, and what was sent stays."""
+    client.create("demo")
+    editor.open("demo")
+    editor.give("ask", "What?")
+
+    says(editor, "nothing says which command answers")
+    shows(editor, "## user #2", "What?")
 
 
 def test_drafts_of_others(editor: Driven, client: Client) -> None:

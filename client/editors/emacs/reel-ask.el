@@ -4,7 +4,8 @@
 
 ;;; Commentary:
 
-;; The plug-in calls no provider: it runs the command in `reel-ask-command'.
+;; The plug-in calls no provider: it runs `reel ask', or the command in
+;; `reel-ask-command'.
 
 ;;; Code:
 
@@ -13,9 +14,10 @@
 
 (defcustom reel-ask-command nil
   "The command that lets a model answer: a list, or a string for the shell.
-$REEL_AGENT is the conversation.  The command adds the answer itself."
+$REEL_AGENT is the conversation.  The command adds the answer itself.
+If this is nil, it is `reel-program' with the argument \"ask\"."
   :group 'reel
-  :type '(choice (const :tag "None" nil) string (repeat string)))
+  :type '(choice (const :tag "reel ask" nil) string (repeat string)))
 
 (defvar reel-ask--running nil
   "The processes that run, by the agent's id.")
@@ -26,10 +28,8 @@ $REEL_AGENT is the conversation.  The command adds the answer itself."
 
 (defun reel-ask-check (agent name)
   "Signal a `user-error' if the command cannot be run now for AGENT, named NAME."
-  (cond ((null reel-ask-command)
-         (user-error "No command is set to ask with; see `reel-ask-command'"))
-        ((reel-ask-running-p agent)
-         (user-error "%s: the command is still running (M-x reel-stop ends it)" name))))
+  (when (reel-ask-running-p agent)
+    (user-error "%s: the command is still running (M-x reel-stop ends it)" name)))
 
 (defun reel-ask-start (agent name)
   "Run the command for AGENT, named NAME."
@@ -41,12 +41,15 @@ $REEL_AGENT is the conversation.  The command adds the answer itself."
                                       process-environment))
          (command (if (stringp reel-ask-command)
                       (list shell-file-name shell-command-switch reel-ask-command)
-                    reel-ask-command)))
-    (push (cons agent (make-process :name "reel-ask" :command command :noquery t
-                                    :connection-type 'pipe :filter #'ignore
-                                    :stderr errors
-                                    :sentinel (reel-ask--sentinel agent name errors)))
-          reel-ask--running)
+                    (or reel-ask-command (list reel-program "ask"))))
+         (process (make-process :name "reel-ask" :command command :noquery t
+                                :connection-type 'pipe :filter #'ignore
+                                :stderr errors
+                                :sentinel (reel-ask--sentinel agent name errors))))
+    (push (cons agent process) reel-ask--running)
+    ;; `reel ask' reads a question from an input that stays open.  A command that
+    ;; has ended already has none.
+    (ignore-errors (process-send-eof process))
     (when-let* ((pipe (get-buffer-process errors)))
       (set-process-query-on-exit-flag pipe nil)
       (set-process-sentinel pipe #'ignore))

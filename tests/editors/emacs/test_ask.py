@@ -53,13 +53,6 @@ def test_a_command_that_fails_in_emacs(demo: Emacs) -> None:
     demo.until_said("demo: no such model")
 
 
-def test_ask_without_a_command_in_emacs(demo: Emacs) -> None:
-    """Without a command, nothing is asked for, and the error says where to set one."""
-    demo.type("a")
-
-    demo.until_said("No command is set to ask with; see ")
-
-
 def test_stop_ends_the_command_in_emacs(demo: Emacs) -> None:
     """``reel-stop`` ends the command that runs, without an error; a second one is refused meanwhile."""
     setup(demo, "exec sleep 600")

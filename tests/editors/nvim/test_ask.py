@@ -2,7 +2,6 @@
 
 import pytest
 
-from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import heading
 
@@ -39,12 +38,12 @@ def test_ask_shows_why_the_command_failed(demo: Nvim) -> None:
     demo.complains("demo: no such model")
 
 
-def test_ask_without_a_command_sends_nothing(demo: Nvim, client: Client) -> None:
-    """Without a command, the text is not sent either, and the error says where to set one."""
-    demo.command("Reel ask What?")
-    demo.complains("no command is set to ask with; see :help reel-ask")
+def test_ask_with_a_program_that_is_not_there(demo: Nvim) -> None:
+    """A program that cannot be run is named, also one that is given as a list."""
+    demo.lua("require('reel').setup {ask = {'no-such-program'}}")
+    demo.command("Reel ask")
 
-    assert 0 == client.agent("demo").messages
+    demo.complains('cannot run { "no-such-program" }')
 
 
 @pytest.mark.parametrize("command", ["exec sleep 600", "sleep 600"])

@@ -2,7 +2,6 @@
 
 import json
 
-from reel.sync.client import Client
 from tests.editors.vim.driver import Vim
 
 ANSWER = 'echo "out"; reel add "$REEL_AGENT" --role assistant "an answer"'
@@ -36,14 +35,6 @@ def test_a_command_that_fails_in_vim(vim: Vim) -> None:
     vim.run("Reel ask")
 
     vim.until(lambda: vim.said()[-1:], ["demo: no such model"])
-
-
-def test_ask_without_a_command_in_vim(vim: Vim, client: Client) -> None:
-    """Without a command, the text is not sent either, and the error says where to set one."""
-    vim.run("Reel new demo")
-
-    assert "no command is set to ask with; see :help g:reel_ask" == vim.run("Reel ask What?")
-    assert 0 == client.agent("demo").messages
 
 
 def test_stop_ends_the_command_in_vim(vim: Vim) -> None:

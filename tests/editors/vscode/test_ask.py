@@ -24,14 +24,6 @@ def test_ask_in_vs_code(built: Path, environment: dict[str, str], client: Client
     assert 0 == editor.close()
 
 
-def test_ask_without_a_command_in_vs_code(client: Client, editor: VSCode) -> None:
-    """Without a command, nothing is asked for, and the error says where to set one."""
-    client.create("demo")
-    editor.run("open", "demo")
-
-    assert "no command is set to ask with; see the setting reel.ask" == editor.refused("ask")
-
-
 def test_stop_ends_the_command_in_vs_code(built: Path, environment: dict[str, str], client: Client) -> None:
     """The command that runs is ended without an error; a second one is refused meanwhile."""
     client.create("demo")

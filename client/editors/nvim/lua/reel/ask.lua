@@ -15,9 +15,6 @@ end
 
 --- Raise why the command cannot be run for a conversation now, if it cannot.
 function M.check(conversation)
-  if not config.ask then
-    error(errors.new('invalid_params', 'no command is set to ask with; see :help reel-ask'), 0)
-  end
   if jobs[conversation.buffer] then
     error(errors.new('busy', conversation.name .. ': the command is still running (:Reel stop ends it)'), 0)
   end
@@ -27,7 +24,9 @@ end
 function M.start(conversation)
   M.check(conversation)
   local buffer, output = conversation.buffer, {}
-  local job = vim.fn.jobstart(config.ask, {
+  local command = config.ask or { config.command, 'ask' }
+  local ok, job = pcall(vim.fn.jobstart, command, {
+    stdin = 'null', -- `reel ask` reads a question from an open one
     env = { REEL_AGENT = conversation.name, REEL_SOCKET = address.socket(), PYTHONPATH = environment.python_path() },
     stderr_buffered = true,
     on_stderr = function(_, lines)
@@ -44,8 +43,8 @@ function M.start(conversation)
       end
     end,
   })
-  if job <= 0 then
-    error(errors.new('ask', ('cannot run %s'):format(vim.inspect(config.ask))), 0)
+  if not ok or job <= 0 then -- Neovim raises that a program of a list cannot be run
+    error(errors.new('ask', ('cannot run %s'):format(vim.inspect(command))), 0)
   end
   jobs[buffer] = job
 end

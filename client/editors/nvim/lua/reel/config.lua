@@ -9,7 +9,7 @@ local M = {
   command = 'reel',
   --- What shows the conversations to choose from; a name in reel.picker.
   picker = 'buffer',
-  --- The command that lets a model answer: a list, or a string for the shell; nil: none.
+  --- The command that lets a model answer: a list, or a string for the shell; nil: that program with `ask`.
   ask = nil,
 }
 

@@ -11,9 +11,7 @@ final jobs: dict<job> = {}
 
 # Throws why the command cannot be run for a conversation now, if it cannot.
 export def Check(conversation: dict<any>)
-  if empty(get(g:, 'reel_ask', ''))
-    throw 'reel: usage: no command is set to ask with; see :help g:reel_ask'
-  elseif IsRunning(conversation)
+  if IsRunning(conversation)
     throw $'reel: busy: {conversation.name}: the command is still running (:Reel stop ends it)'
   endif
 enddef
@@ -22,7 +20,8 @@ enddef
 export def Start(conversation: dict<any>)
   Check(conversation)
   final errors: list<string> = []
-  const command = type(g:reel_ask) == v:t_list ? g:reel_ask : [&shell, &shellcmdflag, g:reel_ask]
+  const given = get(g:, 'reel_ask', [program.Name(), 'ask'])
+  const command = type(given) == v:t_list ? given : [&shell, &shellcmdflag, given]
   jobs[conversation.agent] = job_start(command, {
     env: {REEL_AGENT: conversation.name, REEL_SOCKET: socket.Path(), PYTHONPATH: program.PythonPath()},
     in_io: 'null',

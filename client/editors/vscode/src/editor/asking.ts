@@ -13,18 +13,17 @@ export class Asking {
   private readonly running = new Map<string, ChildProcess>();
 
   /**
-   * @param command a line for the shell; empty: there is none.
+   * @param command a line for the shell, or words.
    * @param changed is called with the name of a conversation when its command starts or ends.
    */
   constructor(
-    private readonly command: string,
+    private readonly command: string | [string, ...string[]],
     private readonly socket: string,
     private readonly changed: (name: string) => void,
   ) {}
 
   /** Throw why the command cannot be run for a conversation now, if it cannot. */
   check(name: string): void {
-    if (!this.command) throw refusal("no command is set to ask with; see the setting reel.ask");
     if (this.isRunning(name)) throw refusal(`${name}: the command is still running (Reel: Stop Asking ends it)`);
   }
 
@@ -37,7 +36,9 @@ export class Asking {
     this.check(name);
     const env = { ...process.env, REEL_AGENT: name, REEL_SOCKET: this.socket, PYTHONPATH: pythonPath() };
     // In a group of its own, so that `stop` ends what the shell has started as well.
-    const child = spawn(this.command, { shell: true, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
+    const isLine = typeof this.command === "string";
+    const [program, ...words] = isLine ? [this.command] : this.command;
+    const child = spawn(program, words, { shell: isLine, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
     let errors = "";
     child.stderr.on("data", (data) => (errors += data));
     child.on("error", (error) => (errors += error.message));

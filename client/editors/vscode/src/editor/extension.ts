@@ -47,14 +47,15 @@ class StatusBar {
 
 export function activate(context: vscode.ExtensionContext): void {
   const settings = vscode.workspace.getConfiguration(SCHEME);
+  const command = settings.get("command", "reel");
   const client = new Client({
     socket: settings.get("socket", ""),
-    command: settings.get("command", "reel"),
+    command,
     name: "vscode",
     version: context.extension.packageJSON.version,
   });
   const documents = new Documents(client, () => bar.update());
-  const asking = new Asking(settings.get("ask", ""), client.socket, () => bar.update());
+  const asking = new Asking(settings.get("ask", "") || [command || "reel", "ask"], client.socket, () => bar.update());
   const bar = new StatusBar({ client, documents, asking });
   const desk: Desk = { client, documents, asking, screen: new Window() };
 
