@@ -30,6 +30,8 @@ _OF_ITEMS = {"add": ("seqs?",), "messages": ("lines?", "folds?", "headings?", "m
 _OTHERS = {
     "ping": "`pong`",
     "methods": "`methods`",
+    "facts": "`agent` `name` `lines`",
+    "hits": "`hits` `lines` `more` `next?` `behind`",
     "answer": "`agent` `head` `seq` `text` `language`",
     "call_async": "the push `reply`",
     "stats": "counters and sizes",

@@ -262,6 +262,15 @@ class Search(NamedTuple):
     after: Annotated[tuple[int, int], to.cursor] | None = None
 
 
+class Hits(NamedTuple):
+    """What is searched for, a page of it, and the id of the agent that the list has above it."""
+
+    query: _Text
+    limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
+    after: Annotated[tuple[int, int], to.cursor] | None = None
+    above: _String | None = None
+
+
 class Render(NamedTuple):
     """How a conversation becomes the body of a request; :class:`reeld.formats.body.RenderRequest` says what each is."""
 

@@ -175,6 +175,7 @@ _ALL = (
     _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
     _plain(params.Agents, queries.agents, "List agents, the oldest or the most recently changed first"),
     _read(params.Nothing, queries.agent, "Describe an agent and its current state"),
+    _read(params.Nothing, queries.facts, "Describe an agent in lines for people"),
     _read(params.Messages, queries.messages, "Read the current conversation, or an earlier state"),
     _read(params.Answer, queries.answer, "Read the last answer, or the last code block of one"),
     _read(params.History, queries.history, "Read the log, including what was cleared, rewound or undone"),
@@ -186,6 +187,7 @@ _ALL = (
         searching.search,
         "Find what was said in all conversations, including what was cleared or rewound",
     ),
+    _plain(params.Hits, searching.hits, "Find what was said, and lay it out in lines for people"),
     _read(params.Render, late.render, "Render the conversation as the body of a provider's request"),
     _command_on_any(params.Ingest, late.ingest, "Add a provider's response and its token usage")._replace(
         may_create=True

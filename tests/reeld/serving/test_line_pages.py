@@ -102,3 +102,14 @@ async def test_an_answer_that_is_not_in_memory(
         agent.committed.conversation.trim(10)
 
     assert "code" == (await peer.call("answer", {"agent": "demo", "code": True}))["text"]
+
+
+async def test_facts_in_lines(connect: Connect) -> None:
+    """The facts of a clone name where it comes from, also if that was killed and has another name."""
+    peer = connect()
+    await peer.ask(("create", "demo"), ("add", "demo", ["one"]), ("clone", "demo", "copy"))
+    await peer.ask(("change", {"agent": "demo", "name": "first"}), ("kill", "first"))
+    shown = await peer.call("facts", {"agent": "copy"})
+
+    assert ("copy", True) == (shown["name"], "cloned from  first at #2" in shown["lines"])
+    assert (await peer.call("agent", {"agent": "copy"}))["id"] == shown["agent"]

@@ -37,6 +37,7 @@ PROTOCOL = {
     "retention": "dry_run? now?",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source?",
     "agent": "agent",
+    "facts": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
     "answer": "agent code?",
     "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
@@ -44,6 +45,7 @@ PROTOCOL = {
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
+    "hits": "query limit? after? above?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "load": "agent format body model? create? *",
@@ -61,8 +63,8 @@ PROTOCOL = {
 FORMS = {"messages": ("messages", "conversation", "items"), "add": ("add", "add_items")}
 VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 # A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
-# Editors copy answers.
-UNSENT = {"unsubscribe", "call_async", "answer"}
+# Editors copy answers, and show facts and hits.
+UNSENT = {"unsubscribe", "call_async", "answer", "facts", "hits"}
 # What the client computes from the replies to several requests, and what is no request.
 DERIVED = {"difference", "tree", "usage"}
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}

@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
+from reel.reading.facts import facts as as_lines
 from reel.version import PROTOCOL, __version__
 from reel.wire.frames import MAX_ELEMENTS
 from reel.wire.msgpack_codec import packer
@@ -51,7 +52,17 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts", "formats", "remembered", "sources", "histories", "lines", "append"],
+        "features": [
+            "subscriptions",
+            "drafts",
+            "formats",
+            "remembered",
+            "sources",
+            "histories",
+            "lines",
+            "append",
+            "facts",
+        ],
         "limits": {
             "message": call.peer.limits.message,
             "values": call.peer.limits.values,
@@ -110,6 +121,19 @@ def agent(services: Services, call: Call, agent: Agent, _: params.Nothing) -> Jo
     """Describe one agent and its current state."""
     bus = services.registry.bus
     return Read(lambda state: info(state.profile, state.conversation, bus.attached(agent.row)), call.answer)
+
+
+def facts(services: Services, _call: Call, agent: Agent, _: params.Nothing) -> Deferred:
+    """Describe one agent in lines, one for each fact."""
+
+    async def run() -> Result:
+        attached = services.registry.bus.attached(agent.row)
+        found = await look(services.registry, agent, lambda state: info(state.profile, state.conversation, attached))
+        source = found.get("source")
+        origin = await services.store.read(queries.find, source["agent"]) if source else None
+        return {"agent": found["id"], "name": found["name"], "lines": as_lines(found, origin and origin.name)}
+
+    return Deferred(run)
 
 
 def messages(services: Services, _call: Call, agent: Agent, asked: params.Messages) -> Deferred:

@@ -1,7 +1,9 @@
 """The handler of ``search``."""
 
+import time
 from collections.abc import Iterable
 
+from reel.reading.hit_lines import context, hit_lines, in_groups
 from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
@@ -40,6 +42,19 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
             found = await services.search.newest(wanted, asked.limit, below)
         following = {} if found.next is None else {"next": found.next}
         return {"hits": found.hits, "more": found.next is not None, **following, "behind": found.behind}
+
+    return Detached(run)
+
+
+def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
+    """Search, and return the hits with the lines that show them, and with what to look for in their messages."""
+    searched = search(services, call, params.Search(asked.query, limit=asked.limit, after=asked.after))
+
+    async def run() -> Result:
+        page = await searched.run()
+        found = in_groups(page["hits"])
+        lines = [line._asdict() for line in hit_lines(found, asked.above, time.time())]
+        return {**page, "hits": [{**hit, "context": context(hit)} for hit in found], "lines": lines}
 
     return Detached(run)
 

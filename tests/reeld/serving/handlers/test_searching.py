@@ -74,6 +74,20 @@ def texts(reply: dict[str, Any]) -> list[str]:
     return [hit["snippet"] for hit in reply["hits"]]
 
 
+async def test_hits_in_lines(peer: Peer) -> None:
+    """The hits come with their lines and what to look for; a second page does not repeat the name above it."""
+    page = await peer.call("hits", {"query": "deck", "limit": 1})
+    assert ["About other", "note"] == [page["hits"][0]["title"], page["lines"][1]["spans"][2][1]]
+    assert ["name", "match"] == [page["lines"][0]["spans"][0][1], page["lines"][2]["spans"][2][1]]
+    above = page["hits"][0]["agent"]
+    page = await peer.call("hits", {"query": "deck", "after": page["next"], "above": above})
+
+    assert [0, 0, None, 1, 1, 1] == [line["hit"] for line in page["lines"]]
+    assert [["a ", "deck", " of cards"], ["how do I clean a tape ", "deck", "?"]] == [
+        hit["context"] for hit in page["hits"]
+    ]
+
+
 async def test_hit(peer: Peer) -> None:
     """A hit says who said what where, and where the words are in it."""
     reply = await peer.call("search", "clean DECK")
