@@ -51,7 +51,7 @@ def test_a_stretch_is_followed_searched_and_checked(daemon: Daemon, client: Clie
 
 
 def test_a_long_stretch_is_written_in_one_commit_or_not_at_all(client: Client) -> None:
-    """It has as many events as one may have, which are read and staged beside the event loop."""
+    """Its events are read and staged beside the event loop."""
     assert client.server is not None
     assert "append" in client.server.features
     client.create("a")

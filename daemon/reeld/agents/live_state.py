@@ -1,10 +1,12 @@
 """The state of a live agent: what is committed is folded into it and told to subscribers, and its memory is counted."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.core.conversation import Conversation
+from reeld.core.events import Event
+from reeld.core.milestones import Extent
 from reeld.core.path import Turn
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
@@ -89,18 +91,28 @@ class LiveState:
         state, bus = self.committed, self._bus
         state.profile = part.profile
         conversation = state.conversation
-        if not turns and not bus.has_subscribers(self._row):
-            conversation.apply_all(first, part.events)
-        else:
+        if bus.has_subscribers(self._row):
             for number, event in enumerate(part.events):
-                turn = turns.get(number)
-                past = None if turn is None else turn.takeover(first, part.events)
-                kept = conversation.apply(first + number, event, past)
+                kept = self._apply(part.events, number, first, turns)
                 bus.publish(CommittedEvent(part.profile, first + number, event, kept, conversation.extent))
-                self._note_milestones()  # the next event may leave them behind
+        else:
+            done = 0
+            for number in sorted(turns):
+                conversation.apply_all(first + done, part.events[done:number])
+                self._apply(part.events, number, first, turns)
+                done = number + 1
+            conversation.apply_all(first + done, part.events[done:])
         self.count()
         bus.newest = first + len(part.events) - 1
         self._note_milestones()
+
+    def _apply(self, events: Sequence[Event], number: int, first: int, turns: Mapping[int, Turn]) -> Extent:
+        """Fold an event, and return how long a prefix it left unchanged; ``first`` is the id of the first one."""
+        turn = turns.get(number)
+        if turn is None:
+            return self.committed.conversation.apply(first + number, events[number])
+        self._note_milestones()  # the turn may leave them behind
+        return self.committed.conversation.apply(first + number, events[number], turn.takeover(first, events))
 
     def _note_milestones(self) -> None:
         if self.committed.conversation.has_new_milestones:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from reel.base.errors import InvalidParams, ReelError
+from reel.base.errors import Exists, InvalidParams, ReelError
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import is_conversation_kind
 from reeld.agents.executor import Target, Work
@@ -36,8 +36,7 @@ class Moves:
         """Stage an event, and return its seq.
 
         Raises:
-            InvalidRecord: the conversation cannot go there.
-            Exists: another agent has the name that it gives.
+            InvalidRecord: the conversation cannot go there, or another agent has the name.
         """
         self._path.follow()
         fields = _Fields(move.data)
@@ -157,7 +156,9 @@ class Moves:
 
     def _newest_staged(self, at: int) -> Command | None:
         """Return the newest undoable command among what is staged, up to a seq."""
-        for event in reversed(self._stage.events[: max(0, at - self._begin)]):
+        events = self._stage.events
+        for number in range(min(at - self._begin, len(events)) - 1, -1, -1):
+            event = events[number]
             if event.kind in UNDOABLE_KINDS:
                 return command_of(event.command, event.kind, event.data_json)
         return None
@@ -175,7 +176,7 @@ class Moves:
         if not changes:
             raise InvalidRecord("data_json", "expected a name, a title or tags")
         if changes.get("name") not in (None, stage.base.name):
-            await self._work.claim(changes["name"], self._target.row)
+            await self._claim(changes["name"])
         stage.base = stage.base._replace(**changes)
         return changes
 
@@ -190,8 +191,14 @@ class Moves:
 
     async def _revive(self) -> None:
         if not self._target.state.profile.alive:  # its name was free meanwhile
-            await self._work.claim(self._stage.base.name, self._target.row)
+            await self._claim(self._stage.base.name)
         self._stage.base = self._stage.base._replace(killed=None)
+
+    async def _claim(self, name: str) -> None:
+        try:
+            await self._work.claim(name, self._target.row)
+        except Exists as error:
+            raise InvalidRecord("data_json.name", error.message) from None
 
 
 class _Fields:

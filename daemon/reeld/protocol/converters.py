@@ -30,8 +30,8 @@ MAX_PAGE = MAX_MESSAGE
 MAX_TEXTS = 1000
 # Parts of one command: all of their agents are held still at once.
 MAX_PARTS = 100
-# The events of a stretch: others wait while so many are staged and written.
-MAX_EVENTS = 4096
+# The events of a stretch: as many as a list may have in MessagePack, as with the messages of an `add`.
+MAX_EVENTS = 65_536
 
 # Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
 Convert: TypeAlias = Callable[[Any], Any]

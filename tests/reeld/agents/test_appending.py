@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reel.base.errors import Conflict, Exists, InvalidMessage, Killed, ReelError
+from reel.base.errors import Conflict, InvalidMessage, Killed, ReelError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient
 from tests.thoroughness import SHARED
@@ -208,8 +208,8 @@ async def test_an_agent_is_renamed_killed_and_revived_in_a_stretch(client: Direc
     """What the agent is called and whether it lives is as after the commands of the stretch; others see it at once."""
     await client.create("a")
     await client.create("taken")
-    with pytest.raises(Exists):
-        await client.append("a", move("changed", '{"name":"taken"}'))
+    with pytest.raises(InvalidMessage, match=r"events\[1\]\.data_json\.name: agent taken exists already"):
+        await client.append("a", said("x"), move("changed", '{"name":"taken"}'))
     with pytest.raises(InvalidMessage, match=r"events\[1\]\.kind: the agent is killed there"):
         await client.append("a", move("agent_killed"), said("x"))
     await client.append("a", move("changed", '{"name":"b","title":"B"}'), move("agent_killed", '{"reason":"why"}'))

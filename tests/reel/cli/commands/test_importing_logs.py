@@ -250,3 +250,44 @@ def test_a_clone_into(reel: Reel, client: Client, there: Client, name: str, tmp_
     assert ("was cloned into this one, is not there" in ran.err) is not together
     assert said(there, agent, 4) == said(client, agent, 4)
     assert (said(there, agent, 3) == said(client, agent, 3)) is together
+
+
+def test_what_happened_keeps_its_time(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """Also what is no message: the log says when it was cleared, and a command of many messages is one undo."""
+    client.add(name, ["one"] * 2000, create=True)
+    client.add(name, ["two"] * 2000)
+    client.clear(name)
+    client.change(name, title="Old")
+    path = str(tmp_path / "log.jsonl")
+    reel("export", name, "--format", "jsonl", "-o", path)
+
+    ran = reel("import", "reel", path, "--socket", there.path)
+
+    assert (0, "") == (ran.status, ran.err)
+    here, copied = (list(each.iter_history(name)) for each in (client, there))
+    assert [event["time"] for event in here[-2:]] == [event["sent"] for event in copied[-2:]]
+    assert copied[-2]["sent"] == there.agent(name).updated
+    there.undo(name)
+    there.undo(name)
+    assert 2000 == there.agent(name).messages
+
+
+def test_a_name_that_is_taken_on_the_way(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """The events that it cannot have are notes, and said with their lines; all others keep their seqs."""
+    client.create(f"{name}-first")
+    client.change(f"{name}-first", name=f"{name}-second")
+    client.add(f"{name}-second", "said")
+    client.undo(f"{name}-second")
+    client.redo(f"{name}-second")
+    client.change(f"{name}-second", name=f"{name}-third")
+    there.create(f"{name}-second")
+    path = str(tmp_path / "log.jsonl")
+    reel("export", f"{name}-third", "--format", "jsonl", "-o", path)
+
+    ran = reel("import", "reel", path, "--socket", there.path)
+
+    assert f":3: seq 2: not carried out: events[0].data_json.name: agent {name}-second exists already" in ran.err
+    assert ["created", "note", "user", "restore", "restore", "changed"] == [
+        event["kind"] for event in there.history(f"{name}-third").events
+    ]
+    assert ["said"] == [record["content"] for record in there.iter_conversation(f"{name}-third")]

@@ -96,7 +96,9 @@ class LogImporter:
         name = "" if found else self._make(replay, reading, about)
         self._agents[there] = replay.agent
         begun = replay.head
-        self._replay(replay, reading)
+        for group in groups(reading.events()):
+            replay.take(group)
+        replay.flush()
         for problem in dict.fromkeys(replay.problems):
             reading.counts.problem(problem)
         if replay.failure is not None:
@@ -110,19 +112,6 @@ class LogImporter:
         else:
             self.totals.grown += replay.head > begun
             self.totals.unchanged += replay.head == begun
-
-    def _replay(self, replay: Replay, reading: LogFile) -> None:
-        """Carry out all commands; if one is refused, continue from there one command at a time."""
-        for group in groups(reading.events()):
-            replay.take(group)
-        self._pipeline.drain()
-        if replay.failure is None:
-            return
-        replay.failure, replay.careful = None, True
-        replay.head = self._pipeline.call(requests.agent(replay.agent)).head
-        for group in groups(reading.events()):
-            replay.take(group)
-        self._pipeline.drain()
 
     def _make(self, replay: Replay, reading: LogFile, about: Json) -> str:
         """Create the agent with its first command, and return its name."""

@@ -1,27 +1,31 @@
-"""Replays the commands of a log, so that an agent gets the same events under the same seqs.
+"""Brings a log in as it is, so that an agent gets the same events under the same seqs.
 
-A command that cannot be replayed, or is missing in a damaged log, becomes a note in its place. So no later seq changes,
-and the log's own references to seqs stay valid.
+An event that cannot be there, or is missing in a damaged log, becomes a note in its place. So no later seq changes, and
+the log's own references to seqs stay valid.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from reel import requests
-from reel.base.errors import Conflict, NotRunning, ReelError
-from reel.base.strict_json import Json
+from reel.base.errors import Conflict, InvalidMessage, NotRunning, ReelError, TooLarge
+from reel.base.strict_json import Json, encode
+from reel.base.values import fit_messagepack
 from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.stretch import size_of
 from reel.importing.steps import Problem
 from reel.importing.tools.reel_log.tool import Logged, data_of
-from reel.requests import Call
 from reel.said.kinds import ADDABLE, is_conversation_kind
 
 # The maximum number of consecutive missing events. A larger gap is a damaged seq rather than lost lines.
 _LONGEST_GAP = 10_000
-# The maximum number of notes in one command.
-_NOTES = 500
+# The maximum of events and bytes in one command; a longer command of the log is sent whole.
+_MOST = 500
+_BYTES = 1 << 20
 _LONGEST_REF = 256
+# What an event of these kinds is about: the conversation, or the agent that it belongs to.
+_MOVES = frozenset({"rewind", "restore", "clear", "mark", "changed"})
+_OF_THE_AGENT = frozenset({"agent_killed", "revived"})
 
 # Maps an original agent to its local copy, or to an empty string if it has not been copied.
 Finder = Callable[[str], str]
@@ -42,7 +46,7 @@ def element_of(event: Json) -> Json:
 
 
 class Replay:
-    """Replays the commands of a log in an agent.
+    """Brings the commands of a log into an agent.
 
     Args:
         pipeline: the connection.
@@ -67,138 +71,164 @@ class Replay:
         self.added = 0
         self.problems: list[Problem] = []
         self.failure: ReelError | None = None
-        # Whether to wait for each reply, so that only refused commands become notes.
-        self.careful = False
         # Whether undo and redo find the same commands as in the original.
         self._same_commands = True
+        # The events that are not sent yet, after the head, with their lines, and about how many bytes they take.
+        self._waiting: list[tuple[Json, int]] = []
+        self._size = 0
+
+    @property
+    def _end(self) -> int:
+        """The seq of the newest event, sent or not."""
+        return self.head + len(self._waiting)
 
     def take(self, group: list[Logged]) -> None:
-        """Carry out a command, unless it exists already."""
+        """Bring a command in, unless it exists already."""
         if group[-1].event["seq"] <= self.head or self.failure is not None:
             return
-        first = group[0].event["seq"]
-        if first - self.head > _LONGEST_GAP:
-            missing = first - self.head - 1
-            self.failure = Conflict(f"line {group[0].line}: {missing:,} events are missing before seq {first}")
+        first, line = group[0].event["seq"], group[0].line
+        if first - self._end > _LONGEST_GAP:
+            missing = first - self._end - 1
+            self.failure = Conflict(f"line {line}: {missing:,} events are missing before seq {first}")
             return
-        if first > self.head + 1:
+        if first > self._end + 1:
             self._same_commands = False
-            self._problem(group[0].line, f"the events {self.head + 1} to {first - 1} are missing; notes stand for them")
+            self._problem(line, f"the events {self._end + 1} to {first - 1} are missing; notes stand for them")
             self._fill(first - 1)
         events = [logged.event for logged in group]
-        call = self._call(events, group[0].line)
-        if call is None:
+        if events[0]["kind"] == "clone":
+            self._clone(events, line)
+        elif (found := self._as_sent(events)) is None:
             self._same_commands = self._same_commands and not _is_undoable(events)
             self._fill(events[-1]["seq"])
         else:
-            self._send(call, events, group[0].line)
+            self._put(found, line)
 
-    def _call(self, events: list[Json], line: int) -> Call[Any] | None:
-        """Return the command that wrote events; ``None`` if it cannot be carried out here."""
-        kinds = [event["kind"] for event in events]
-        if all(kind in ADDABLE for kind in kinds):
-            return requests.add(self.agent, self._elements(events), if_seq=self.head)
-        data, is_own = data_of(events[0]), events[0].get("agent") == self._owner
-        match kinds[0]:
-            case "rewind" if "before" in data:
-                return requests.add(self.agent, self._elements(events[1:]), from_=data["before"], if_seq=self.head)
-            case "rewind":
-                return requests.rewind(self.agent, data.get("label"), if_seq=self.head)
-            case "mark":
-                return requests.mark(self.agent, data.get("label"), if_seq=self.head)
-            case "clear":
-                return requests.clear(self.agent, if_seq=self.head)
-            case "restore":
-                return self._restore(data)
-            case "agent_killed" if is_own:
-                return requests.kill(self.agent, data.get("reason"), if_seq=self.head)
-            case "revived" if is_own:
-                return requests.revive(self.agent, if_seq=self.head)
-            case "changed":
-                return self._change(data, is_own=is_own)
-            case "clone" if is_own and events[0]["seq"] != self._cloned + 1:
-                if source := self._find(data.get("from", "")):
-                    return requests.clone(source, at=data.get("at"), into=self.agent, if_seq=self.head)
-                self._problem(line, f"the agent {data.get('from')!r}, which was cloned into this one, is not there")
-        return None
+    def flush(self) -> None:
+        """Send what waits; what the daemon refuses becomes notes."""
+        while self._waiting and self.failure is None:
+            events = [event for event, _ in self._waiting]
+            try:
+                self._pipeline.call(requests.append(self.agent, events, if_seq=self.head))
+            except NotRunning:
+                raise
+            except InvalidMessage as error:
+                self._mend(error.data.get("index", 0), error)
+            except TooLarge as error:
+                largest = max(range(len(events)), key=lambda index: size_of(events[index]))
+                self._mend(largest, error)
+            except ReelError as error:
+                self.failure = error
+            else:
+                self.added += sum(is_conversation_kind(event["kind"]) for event in events)
+                self.head += len(events)
+                self._waiting, self._size = [], 0
 
-    def _restore(self, data: Json) -> Call[Any]:
-        if self._same_commands and "undoes" in data:
-            return requests.undo(self.agent, if_seq=self.head)
-        if self._same_commands and "redoes" in data:
-            return requests.redo(self.agent, if_seq=self.head)
-        return requests.restore(self.agent, data.get("to", 0), if_seq=self.head)
+    def _put(self, events: list[Json], line: int) -> None:
+        """Let the events of a command wait until they are sent with others."""
+        size = sum(map(size_of, events))
+        if self._waiting and (len(self._waiting) + len(events) > _MOST or self._size + size > _BYTES):
+            self.flush()
+        self._waiting += [(event, line) for event in events]
+        self._size += size
 
-    def _change(self, data: Json, *, is_own: bool) -> Call[Any] | None:
-        given: dict[str, Any] = {"name": data["name"]} if is_own and data.get("name") else {}
-        if "title" in data:
-            given["title"] = data["title"] or ""
-        if "tags" in data:
-            given["tags"] = data["tags"]
-        return requests.change(self.agent, **given, if_seq=self.head) if given else None
+    def _as_sent(self, events: list[Json]) -> list[Json] | None:
+        """Return the events of a command as they are sent; ``None`` if they cannot be here."""
+        kind, command = events[0]["kind"], events[0]["command"]
+        is_own = events[0].get("agent") == self._owner
+        rows = events[kind not in ADDABLE :]
+        if not all(event["kind"] in ADDABLE for event in rows):
+            return None
+        if kind in ADDABLE:
+            return self._rows(rows, command)
+        if kind not in _MOVES and not (kind in _OF_THE_AGENT and is_own):
+            return None
+        data = self._data_of(kind, data_of(events[0]), is_own=is_own)
+        if kind == "changed" and not data:
+            return None
+        sent = events[0]["sent"] if events[0].get("sent") is not None else events[0].get("time")
+        move = {"kind": kind, "command": command, "sent": sent, "data_json": encode(data) if data else None}
+        return [move, *self._rows(rows, command, events[0]["seq"] + 1)]
 
-    def _elements(self, events: list[Json]) -> list[Any]:
-        """Return events as records to add; a note replaces a missing one."""
-        found: list[Any] = []
-        expected = events[0]["seq"] if events else 0
+    def _data_of(self, kind: str, data: Json, *, is_own: bool) -> Json:
+        """Return what the data of an event says here."""
+        if kind == "restore" and not self._same_commands:
+            return {"to": data.get("to", 0)}
+        if kind == "changed" and not is_own:
+            return {name: value for name, value in data.items() if name != "name"}
+        if kind == "agent_killed":  # what killed it may not be here, and its clones are killed in their own logs
+            return {name: value for name, value in data.items() if name == "reason"}
+        return data
+
+    def _rows(self, events: list[Json], command: int, expected: int = 0) -> list[Json]:
+        """Return messages and records as they are sent; a note replaces a missing one."""
+        found: list[Json] = []
+        expected = expected or (events[0]["seq"] if events else 0)
         for event in events:
-            found += [_note(seq) for seq in range(expected, min(event["seq"], expected + _NOTES))]
-            found.append(element_of(event))
+            found += [_note(seq, command) for seq in range(expected, min(event["seq"], expected + _MOST))]
+            found.append(fit_messagepack({**element_of(event), "command": command})[0])
             expected = event["seq"] + 1
         return found
 
     def _fill(self, last: int) -> None:
-        """Add notes up to a seq."""
-        while self.head < last and self.failure is None:
-            notes: list[Any] = [_note(seq) for seq in range(self.head + 1, min(last, self.head + _NOTES) + 1)]
-            end = self.head + len(notes)
-            self._submit(requests.add(self.agent, notes, if_seq=self.head), end, 0)
-            self.head = end
+        """Put notes up to a seq."""
+        first = self._end + 1
+        for seq in range(first, last + 1):
+            self._put([_note(seq, first)], 0)
 
-    def _send(self, call: Call[Any], events: list[Json], line: int) -> None:
-        end = events[-1]["seq"]
-        added = sum(is_conversation_kind(event["kind"]) for event in events)
-        if not self.careful:
-            self._submit(call, end, added)
-            self.head = end
-            return
-        before = self.head
-        try:
-            self._pipeline.call(call)
-            self.added += added
-        except NotRunning:
-            raise
-        except ReelError as error:
-            self._problem(line, f"seq {events[0]['seq']}: not carried out: {error.message}")
-            self._same_commands = False
-        self.head = self._pipeline.call(requests.agent(self.agent)).head
-        if self.head > end:
-            self.failure = Conflict(f"line {line}: the command wrote {self.head - before} events, not {end - before}")
-            return
-        self._fill(end)
-
-    def _submit(self, call: Call[Any], end: int, added: int) -> None:
-        def take(reply: Any) -> None:
-            if isinstance(reply, ReelError):
-                self.failure = self.failure or reply
-            elif reply.head != end:
-                self.failure = self.failure or Conflict(f"the head is {reply.head} where {end} was expected")
+    def _clone(self, events: list[Json], line: int) -> None:
+        """Clone the agent again that was cloned into this one; it is a command of its own."""
+        data, last = data_of(events[0]), events[-1]["seq"]
+        is_into = events[0].get("agent") == self._owner and events[0]["seq"] != self._cloned + 1
+        source = self._find(data.get("from", "")) if is_into else ""
+        self.flush()
+        if source and self.failure is None:
+            try:
+                reply = self._pipeline.call(
+                    requests.clone(source, at=data.get("at"), into=self.agent, if_seq=self.head)
+                )
+            except NotRunning:
+                raise
+            except ReelError as error:
+                self._problem(line, f"seq {events[0]['seq']}: not carried out: {error.message}")
             else:
-                self.added += added
+                before, self.head = self.head, reply.head
+                if self.head > last:
+                    wrote, expected = self.head - before, last - before
+                    self.failure = Conflict(f"line {line}: the command wrote {wrote} events, not {expected}")
+                return
+        elif is_into:
+            self._problem(line, f"the agent {data.get('from')!r}, which was cloned into this one, is not there")
+        self._same_commands = False
+        self._fill(last)
 
-        try:
-            self._pipeline.submit(call, take)
-        except NotRunning:
-            raise
-        except ReelError as error:
-            self.failure = self.failure or error
+    def _mend(self, index: int, error: ReelError) -> None:
+        """Let notes stand for the command of a refused event; an undo becomes the restore that it was."""
+        refused, line = self._waiting[index]
+        data = data_of(refused)
+        self._same_commands = False
+        if not {"undoes", "redoes"}.isdisjoint(data):
+            self._waiting = [(_without_undo(event), at) for event, at in self._waiting]
+            return
+        command = refused["command"]
+        numbers = [number for number, (event, _) in enumerate(self._waiting) if event["command"] == command]
+        self._problem(line, f"seq {self.head + 1 + numbers[0]}: not carried out: {error.message}")
+        for number in numbers:
+            self._waiting[number] = _note(self.head + 1 + number, command), line
 
     def _problem(self, line: int, what: str) -> None:
         self.problems.append(Problem(self._path, line, what))
 
 
-def _note(seq: int) -> Json:
-    return {"kind": "note", "content": f"The event {seq} of the imported log is missing here."}
+def _note(seq: int, command: int) -> Json:
+    return {"kind": "note", "content": f"The event {seq} of the imported log is missing here.", "command": command}
+
+
+def _without_undo(event: Json) -> Json:
+    """Return an event, a plain restore for an undo or a redo."""
+    if event["kind"] != "restore":
+        return event
+    return {**event, "data_json": encode({"to": data_of(event).get("to", 0)})}
 
 
 def _is_undoable(events: list[Json]) -> bool:
