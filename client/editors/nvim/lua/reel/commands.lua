@@ -242,14 +242,8 @@ function all.search(given)
 end
 
 function all.info()
-  calls.send('agent', { conversation.current().agent }, or_show(function(agent)
-    local source = agent.source and agent.source.agent
-    if not source then
-      return say(table.concat(summary.facts(agent), '\n'))
-    end
-    calls.send('agent', { source }, function(_, origin)
-      say(table.concat(summary.facts(agent, origin and origin.name), '\n'))
-    end)
+  calls.send('facts', { conversation.current().agent }, or_show(function(found)
+    say(table.concat(found.lines, '\n'))
   end))
 end
 

@@ -50,7 +50,7 @@ end
 
 function begin(following)
   following.sub = nil
-  if following.is_lines and not vim.tbl_contains(link.server.features, 'lines') then
+  if following.is_lines and not vim.tbl_contains(link.server.features, 'facts') then
     return refuse(following, errors.new('outdated', 'this reeld cannot show lines; restart the daemon: reel stop; reel start'))
   end
   calls.send('subscribe', following.params, function(problem, reply)

@@ -13,15 +13,15 @@ local PAGE = 50
 local MORE = 'm shows more hits'
 local SPACE = vim.api.nvim_create_namespace 'reel-search'
 
--- The newest search, and the one in the buffer: {query, show, after, reading, stale}, and of the second {buffer, at = the
--- hits by line, last}.
+-- The newest search, and the one in the buffer: {query, show, after, above, reading, stale}, and of the second {buffer, at =
+-- the hits by line}.
 local newest, shown = nil, nil
 
 --- Read the next hits of a search. A page without hits is not the end: the daemon ends a search after a second.
 local function read(search, done)
-  local params = { query = search.query, limit = PAGE, after = search.after }
+  local params = { query = search.query, limit = PAGE, after = search.after, above = search.above }
   search.reading = true
-  calls.send('search', params, function(problem, page)
+  calls.send('hits', params, function(problem, page)
     if search.stale then
       return
     end
@@ -30,6 +30,7 @@ local function read(search, done)
       if page.more and #page.hits == 0 then
         return read(search, done)
       end
+      search.above = #page.hits > 0 and page.hits[#page.hits].agent or search.above
     end
     search.reading = false
     notices.or_show(done)(problem, page)
@@ -67,19 +68,18 @@ end
 
 --- Put hits below those that the buffer shows, from a row on.
 local function put(search, row, page)
-  local laid = hits.lines(page.hits, search.last, os.time())
-  search.last = laid.last
-  for line, hit in pairs(laid.hits) do
-    search.at[row + line] = hit
+  local more = page.more and { { spans = {} }, { spans = { { MORE, 'note' } } } } or {}
+  local lines, colours = {}, {}
+  for index, line in ipairs(vim.list_extend(page.lines, more)) do
+    lines[index], colours[index] = hits.drawn(line)
+    search.at[row + index] = line.hit and page.hits[line.hit + 1]
   end
-  if page.more then
-    vim.list_extend(laid.lines, { '', MORE })
-    table.insert(laid.colours, { row = #laid.lines - 1, first = 0, last = #MORE, colour = 'ReelNote' })
-  end
-  scratch.set_lines(search.buffer, row, -1, laid.lines)
-  for _, each in ipairs(laid.colours) do
-    local place = { end_col = each.last, hl_group = each.colour }
-    vim.api.nvim_buf_set_extmark(search.buffer, SPACE, row + each.row, each.first, place)
+  scratch.set_lines(search.buffer, row, -1, lines)
+  for index, spans in ipairs(colours) do
+    for _, each in ipairs(spans) do
+      local place = { end_col = each.last, hl_group = each.colour }
+      vim.api.nvim_buf_set_extmark(search.buffer, SPACE, row + index - 1, each.first, place)
+    end
   end
 end
 
@@ -109,22 +109,21 @@ end
 
 --- Show hits with a picker; its last item reads more.
 local function pick(search, page)
-  search.hits = vim.list_extend(search.hits or {}, page.hits)
-  local more = {}
-  local items = vim.list_extend({}, search.hits)
+  search.items = vim.list_extend(search.items or {}, hits.items(page))
+  local items = vim.list_extend({}, search.items)
   if page.more then
-    table.insert(items, more)
+    table.insert(items, { line = 'more hits' })
   end
   search.show {
     title = 'Hits',
     prompt = 'Go to: ',
     items = items,
     line = function(item)
-      return item == more and 'more hits' or hits.line(item, os.time())
+      return item.line
     end,
     choose = function(item)
-      if item ~= more then
-        return open(item)
+      if item.hit then
+        return open(item.hit)
       end
       read(search, function(next)
         pick(search, next)

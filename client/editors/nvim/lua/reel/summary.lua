@@ -1,4 +1,4 @@
---- A conversation in one line, or in a line for each fact. Pure.
+--- A conversation in one line. Pure.
 
 local buffer = require 'reel.buffer'
 
@@ -37,54 +37,6 @@ function M.line_of(agents)
     local time = buffer.clock(agent.updated):sub(1, MINUTES)
     return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
   end
-end
-
-local function marks(agent)
-  return table.concat(vim.tbl_map(function(mark)
-    return (mark.label and mark.label .. ' ' or '') .. '#' .. mark.seq
-  end, agent.marks), ', ')
-end
-
-local function open_calls(agent)
-  return table.concat(vim.tbl_map(function(call)
-    return ('%s %s'):format(call.name, call.id)
-  end, agent.open_calls), ', ')
-end
-
-local function tags(agent)
-  local found = {}
-  for name, value in pairs(agent.tags) do
-    table.insert(found, name .. '=' .. value)
-  end
-  table.sort(found)
-  return table.concat(found, ', ')
-end
-
---- Return the facts about a conversation, a line for each.
---- @param source string|nil the name of the conversation that it was cloned from
-function M.facts(agent, source)
-  local lines = {}
-  for _, fact in ipairs {
-    { 'name', agent.name },
-    { 'id', agent.id },
-    { 'state', agent.alive and '' or 'killed' },
-    { 'title', agent.title },
-    { 'messages', agent.messages },
-    { 'head', '#' .. agent.head },
-    { 'marks', marks(agent) },
-    { 'waiting for', open_calls(agent) },
-    { 'tags', tags(agent) },
-    { 'cloned from', agent.source and ('%s at #%d'):format(source or agent.source.agent, agent.source.at) },
-    { 'created', buffer.clock(agent.created) },
-    { 'updated', buffer.clock(agent.updated) },
-    { 'followers', agent.attached },
-    { 'prompt', agent.system },
-  } do
-    if fact[2] and fact[2] ~= '' then
-      table.insert(lines, ('%-12s %s'):format(fact[1], one_line(tostring(fact[2]))))
-    end
-  end
-  return lines
 end
 
 return M
