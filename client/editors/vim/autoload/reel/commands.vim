@@ -87,39 +87,7 @@ def Search(query: string): string
 enddef
 
 def Info(name: string): string
-  return Facts(name == '' ? link.Call('agent', {agent: Current().agent}) : Find(name))
-    ->filter((_, fact) => fact[1] != '')
-    ->mapnew((_, fact) => printf('%-12s %s', fact[0], words.OneLine(fact[1])))
-    ->join("\n")
-enddef
-
-# Returns the facts about a conversation: pairs of a name and a text.
-def Facts(agent: dict<any>): list<list<string>>
-  const marks = agent.marks->mapnew((_, mark) => trim($'{mark.label ?? ''} #{mark.seq}'))
-  const calls = agent.open_calls->mapnew((_, call) => $'{call.name} {call.id}')
-  const source = get(agent, 'source', null) ?? {}
-  return [
-    ['name', agent.name],
-    ['id', agent.id],
-    ['state', agent.alive ? '' : 'killed'],
-    ['title', agent.title ?? ''],
-    ['messages', string(agent.messages)],
-    ['head', $'#{agent.head}'],
-    ['marks', marks->join(', ')],
-    ['waiting for', calls->join(', ')],
-    ['tags', agent.tags->items()->mapnew((_, tag) => tag->join('='))->sort()->join(', ')],
-    ['cloned from', empty(source) ? '' : $'{NameOf(source.agent)} at #{source.at}'],
-    ['created', words.Time(agent.created)],
-    ['updated', words.Time(agent.updated)],
-    ['followers', string(agent.attached)],
-    ['prompt', agent.system ?? ''],
-  ]
-enddef
-
-# Returns the name of an agent, or its id if there is no such agent.
-def NameOf(id: string): string
-  const reply = link.Ask('agent', {agent: id})
-  return reply->has_key('error') ? id : reply.result.name
+  return link.Call('facts', {agent: name == '' ? Current().agent : Find(name).id}).lines->join("\n")
 enddef
 
 # --- commands about the current conversation

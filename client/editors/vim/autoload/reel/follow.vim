@@ -53,7 +53,7 @@ def Subscribe(its: dict<any>)
   its->extend({sub: 0, reading: true})
   lines.Begin(its)
   lines.SetBelow(its, its.past == 0 ? '' : past)
-  if !link.Knows('lines')
+  if !link.Knows('facts')
     Fail(its, 'usage: this reeld cannot show lines; restart the daemon: reel stop; reel start')
     return
   endif

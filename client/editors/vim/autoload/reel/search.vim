@@ -17,13 +17,13 @@ const COLOURS = {
 
 # Searches, and shows the hits; returns the message to show.
 export def Show(query: string): string
-  const page = Read(query, '')
+  const page = Read({query: query})
   if empty(page.hits)
     return $'no matches for {query}'
   endif
   panel.Show('reel-search://', {'<CR>': 'reel#search#Open()', m: 'reel#search#More()'})
   setlocal bufhidden=hide wrap linebreak breakindent
-  b:reel_search = {query: query, hits: [], last: ''}
+  b:reel_search = {query: query, hits: []}
   Put(page, 0)
   cursor(2, 1)
   return page.behind == 0 ? '' : $'the index is behind: {words.Count(page.behind, 'event')} cannot be found yet;'
@@ -33,8 +33,9 @@ enddef
 # Shows more hits, if there are any.
 export def More()
   words.Say(() => {
-    if b:reel_search.after != ''
-      Put(Read(b:reel_search.query, b:reel_search.after), line('$') - 2)
+    final search: dict<any> = b:reel_search
+    if !empty(search.after)
+      Put(Read({query: search.query, after: search.after, above: search.above}), line('$') - 2)
     endif
     return ''
   })
@@ -65,16 +66,11 @@ def Visit(hit: dict<any>): string
   return hit.kind == 'note' ? $'{agent.name}: #{hit.seq} is a note; reel log {agent.name} shows it' : ''
 enddef
 
-# Returns the next page of hits. A page without hits is not the end: the daemon ends a search after a second.
-def Read(query: string, after: string): dict<any>
-  final params = {query: query, limit: PAGE}
-  if after != ''
-    params.after = after
-  endif
-  var page = link.Call('search', params)
+# Returns a page of hits. One without hits is not the end: the daemon ends a search after a second.
+def Read(wanted: dict<any>): dict<any>
+  var page = link.Call('hits', wanted->extendnew({limit: PAGE}))
   while page.more && empty(page.hits)
-    params.after = page.next
-    page = link.Call('search', params)
+    page = link.Call('hits', wanted->extendnew({limit: PAGE, after: page.next}))
   endwhile
   return page
 enddef
@@ -82,32 +78,24 @@ enddef
 # Puts hits below a line of the current buffer, in place of what is there.
 def Put(page: dict<any>, below: number)
   final search: dict<any> = b:reel_search
-  final laid = hits.Lines(page.hits, search.last, localtime())
-  search.last = hits.Grouped(page.hits)->get(-1, {agent: search.last}).agent
-  search.after = page.more ? page.next : ''
-  if page.more
-    laid->extend([{spans: [], hit: {}}, {spans: [[MORE, 'ReelNote']], hit: {}}])
-  endif
-  search.hits = search.hits->slice(0, below) + laid->mapnew((_, each) => each.hit)
-  panel.Put(below, laid->mapnew((_, each) => each.spans->mapnew((_, span) => span[0])->join('')))
-  if has('textprop')
-    for [number, each] in laid->items()
-      Colour(below + number + 1, each.spans)
+  const more = page.more ? [{spans: [], hit: null}, {spans: [[MORE, 'note']], hit: null}] : []
+  const lines = page.lines + more
+  search.above = empty(page.hits) ? get(search, 'above', null) : page.hits[-1].agent
+  search.after = page.more ? page.next : null
+  search.hits = search.hits->slice(0, below) + lines->mapnew((_, line) => line.hit == null ? {} : page.hits[line.hit])
+  panel.Put(below, lines->mapnew((_, line) => hits.Text(line)))
+  for [number, line] in has('textprop') ? lines->items() : []
+    for [column, length, colour] in hits.Colours(line)
+      Colour(below + number + 1, column, length, colour)
     endfor
-  endif
+  endfor
 enddef
 
-# Colours the spans of a line of the current buffer.
-def Colour(number: number, spans: list<list<string>>)
-  var column = 1
-  for [text, colour] in spans
-    if colour != '' && text != ''
-      if empty(prop_type_get(colour))
-        execute 'highlight default link' colour COLOURS[colour]
-        prop_type_add(colour, {highlight: colour})
-      endif
-      prop_add(number, column, {length: strlen(text), type: colour})
-    endif
-    column += strlen(text)
-  endfor
+# Colours a part of a line of the current buffer.
+def Colour(number: number, column: number, length: number, colour: string)
+  if empty(prop_type_get(colour))
+    execute 'highlight default link' colour COLOURS[colour]
+    prop_type_add(colour, {highlight: colour})
+  endif
+  prop_add(number, column, {length: length, type: colour})
 enddef
