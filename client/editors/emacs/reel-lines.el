@@ -125,7 +125,7 @@ HEADINGS are those of a patch.  A message is there when the next one begins."
   (setq reel-lines--stale reel-lines--rows
         reel-lines--rows 0
         reel-lines--known '(0 . 1))
-  (if (reel-link-knows-p "lines")
+  (if (reel-link-knows-p "facts")
       (reel-link-ask 'subscribe
                      (list :agent reel-lines-agent :view "lines" :at reel-lines-past)
                      (apply-partially #'reel-lines--subscribed

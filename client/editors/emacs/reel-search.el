@@ -28,9 +28,10 @@
 (defconst reel-search--more "m shows more hits"
   "The line below the hits if there are more.")
 
-(defconst reel-search--ages
-  `(("y" . ,(* 365 86400)) ("mo" . ,(* 30 86400)) ("d" . 86400) ("h" . 3600) ("m" . 60) ("s" . 1))
-  "The units of an age, in seconds.")
+(defconst reel-search--faces
+  '(("name" . reel-heading) ("match" . match) ("note" . reel-label)
+    ("system" . bold) ("user" . bold) ("assistant" . bold) ("tool" . bold))
+  "The face of each kind of text in a list of hits.")
 
 (defvar reel-search-history nil
   "What was searched for.")
@@ -41,7 +42,7 @@
 (defvar-local reel-search--after nil
   "What the next page of hits comes after, or nil if there are no more.")
 
-(defvar-local reel-search--last nil
+(defvar-local reel-search--above nil
   "The id of the conversation of the last hit, or nil.")
 
 (defvar reel-search-mode-map
@@ -69,7 +70,7 @@
   "Search everything that was said in all conversations for QUERY."
   (interactive (list (read-string "Search: " nil 'reel-search-history)))
   (unless (string-blank-p query)
-    (let ((page (reel-search--read query nil)))
+    (let ((page (reel-search--read query)))
       (if (reel-search--empty-p page)
           (message "no matches for %s" query)
         (with-current-buffer (get-buffer-create "*reel search*")
@@ -85,13 +86,15 @@
           (message "the index is behind: %s cannot be found yet; repeat the search later"
                    (reel-text-count (plist-get page :behind) "event")))))))
 
-(defun reel-search--read (query after)
+(defun reel-search--read (query &optional after above)
   "Return the page of hits of QUERY that comes after AFTER.
-A page without hits is not the end: the daemon ends a search after a second."
-  (let ((page (reel-link-call 'search :query query :limit reel-search--page :after after)))
+The last hit before it is of the conversation ABOVE.  A page without hits is not
+the end: the daemon ends a search after a second."
+  (let ((page (reel-link-call 'hits :query query :limit reel-search--page
+                              :after after :above above)))
     (while (and (reel-search--empty-p page) (eq (plist-get page :more) t))
-      (setq page (reel-link-call 'search :query query :limit reel-search--page
-                                 :after (plist-get page :next))))
+      (setq page (reel-link-call 'hits :query query :limit reel-search--page
+                                 :after (plist-get page :next) :above above)))
     page))
 
 (defun reel-search--empty-p (page)
@@ -99,63 +102,29 @@ A page without hits is not the end: the daemon ends a search after a second."
   (= 0 (length (plist-get page :hits))))
 
 (defun reel-search--put (page)
-  "Put the hits of PAGE at the end of the current buffer."
+  "Put the lines of PAGE at the end of the current buffer."
   (setq reel-search--after (and (eq (plist-get page :more) t) (plist-get page :next)))
   (save-excursion
     (goto-char (point-max))
     (let ((inhibit-read-only t)
-          (now (float-time)))
-      (dolist (hit (reel-search--grouped (append (plist-get page :hits) nil)))
-        (unless (equal (plist-get hit :agent) reel-search--last)
-          (insert (reel-search--name hit reel-search--last)))
-        (insert (propertize (reel-search--text hit now) 'reel-heading hit))
-        (setq reel-search--last (plist-get hit :agent)))
+          (hits (plist-get page :hits)))
+      (mapc (lambda (line)
+              (let ((hit (plist-get line :hit)))
+                (insert (reel-search--line line (and hit (elt hits hit))))))
+            (plist-get page :lines))
+      (unless (reel-search--empty-p page)
+        (setq reel-search--above (plist-get (elt hits (1- (length hits))) :agent)))
       (when reel-search--after
         (insert "\n" (propertize (concat reel-search--more "\n") 'face 'reel-label))))
     (set-buffer-modified-p nil)))
 
-(defun reel-search--grouped (hits)
-  "Return HITS with those of each conversation together.
-The conversations are in the order of their first hits."
-  (let ((agents (delete-dups (mapcar (lambda (hit) (plist-get hit :agent)) hits))))
-    (cl-loop for agent in agents
-             nconc (cl-remove-if-not (lambda (hit) (equal (plist-get hit :agent) agent)) hits))))
-
-(defun reel-search--name (hit above)
-  "Return the line with the name of the conversation of HIT.
-If there is one ABOVE, a blank line is between them."
-  (concat (and above "\n")
-          (propertize (reel-search--flat (plist-get hit :name)) 'face 'reel-heading)
-          (reel-search--flat (if-let* ((title (plist-get hit :title))) (concat "  " title) ""))
-          "\n"))
-
-(defun reel-search--text (hit now)
-  "Return the lines of HIT, as they are NOW."
-  (concat (format "  #%d  " (plist-get hit :seq))
-          (propertize (or (plist-get hit :role) (plist-get hit :kind)) 'face 'bold)
-          (propertize (concat "  " (reel-search--age (or (plist-get hit :sent) (plist-get hit :time)) now)
-                              (unless (eq (plist-get hit :live) t) "  not in the conversation"))
-                      'face 'reel-label)
-          "\n    " (reel-search--snippet hit) "\n"))
-
-(defun reel-search--snippet (hit)
-  "Return the snippet of HIT on one line, with its matches in colour."
-  (let ((text (reel-search--flat (plist-get hit :snippet))))
-    (mapc (lambda (match)
-            (put-text-property (elt match 0) (elt match 1) 'face 'match text))
-          (plist-get hit :matches))
-    text))
-
-(defun reel-search--flat (text)
-  "Return TEXT on one line, as long as it was.
-A line break would begin another line."
-  (replace-regexp-in-string "[\t\n\v\f\r]" " " text t t))
-
-(defun reel-search--age (milliseconds now)
-  "Return how long before NOW the time MILLISECONDS was, in its largest unit."
-  (let* ((seconds (floor (- now (/ milliseconds 1000.0))))
-         (unit (cl-find-if (lambda (unit) (>= seconds (cdr unit))) reel-search--ages)))
-    (if unit (format "%d%s" (/ seconds (cdr unit)) (car unit)) "now")))
+(defun reel-search--line (line hit)
+  "Return LINE, which is about HIT, in its colours."
+  (let* ((span (lambda (span)
+                 (propertize (elt span 0) 'face (cdr (assoc (elt span 1) reel-search--faces)))))
+         (text (concat (mapconcat span (plist-get line :spans) "") "\n")))
+    ;; Not the line with the name, so that `reel-next' goes from hit to hit.
+    (if (string-prefix-p "  " text) (propertize text 'reel-heading hit) text)))
 
 ;;;; Commands in the list
 
@@ -163,7 +132,7 @@ A line break would begin another line."
   "Show more hits, if there are any."
   (interactive)
   (when reel-search--after
-    (let ((page (reel-search--read reel-search--query reel-search--after))
+    (let ((page (reel-search--read reel-search--query reel-search--after reel-search--above))
           (inhibit-read-only t))
       (save-excursion
         (goto-char (point-max))
@@ -235,14 +204,9 @@ A prompt that was replaced is not."
   "Return what to look for in the message of HIT.
 That is a list of pairs: the line around the first match, and the match alone,
 each with the offset of the match in it."
-  (when-let* ((match (car (append (plist-get hit :matches) nil))))
-    (let* ((snippet (plist-get hit :snippet))
-           (first (elt match 0))
-           (before (car (last (split-string (substring snippet 0 first) "\n"))))
-           (after (car (split-string (substring snippet first) "\n")))
-           (word (car (split-string (substring snippet first (elt match 1)) "\n"))))
-      (list (cons (concat before after) (length before))
-            (cons word 0)))))
+  (when-let* ((context (append (plist-get hit :context) nil)))
+    (list (cons (string-join context) (length (car context)))
+          (cons (cadr context) 0))))
 
 (provide 'reel-search)
 ;;; reel-search.el ends here

@@ -63,50 +63,6 @@ another line."
                                     drafts))
                   "  "))))
 
-(defun reel-text-info (info &optional source)
-  "Return the facts about a conversation, from its INFO: a line for each.
-SOURCE is the name of the conversation that it was cloned from."
-  (mapconcat (lambda (fact)
-               (format "%-12s %s\n" (car fact) (reel-text-one-line (cdr fact))))
-             (cl-remove-if (lambda (fact) (member (cdr fact) '(nil "")))
-                           (reel-text--facts info source))
-             ""))
-
-(defun reel-text--facts (info name)
-  "Return pairs of a name and a text about a conversation, from its INFO.
-NAME is that of the conversation that it was cloned from, or nil."
-  (let ((source (plist-get info :source)))
-    `(("name" . ,(plist-get info :name))
-      ("id" . ,(plist-get info :id))
-      ("state" . ,(unless (eq (plist-get info :alive) t) "killed"))
-      ("title" . ,(plist-get info :title))
-      ("messages" . ,(number-to-string (plist-get info :messages)))
-      ("head" . ,(format "#%d" (plist-get info :head)))
-      ("marks" . ,(mapconcat #'reel-text--mark (plist-get info :marks) ", "))
-      ("waiting for" . ,(mapconcat #'reel-text--call (plist-get info :open_calls) ", "))
-      ("tags" . ,(reel-text--tags (plist-get info :tags)))
-      ("cloned from" . ,(and source (format "%s at #%d" (or name (plist-get source :agent))
-                                                (plist-get source :at))))
-      ("created" . ,(reel-text-time (plist-get info :created)))
-      ("updated" . ,(reel-text-time (plist-get info :updated)))
-      ("followers" . ,(number-to-string (plist-get info :attached)))
-      ("prompt" . ,(plist-get info :system)))))
-
-(defun reel-text--mark (mark)
-  "Return MARK as text."
-  (string-join (delq nil (list (plist-get mark :label) (format "#%d" (plist-get mark :seq)))) " "))
-
-(defun reel-text--call (call)
-  "Return CALL as text."
-  (format "%s %s" (plist-get call :name) (plist-get call :id)))
-
-(defun reel-text--tags (tags)
-  "Return TAGS, a plist, as text."
-  (string-join (sort (cl-loop for (name value) on tags by #'cddr
-                              collect (format "%s=%s" (substring (symbol-name name) 1) value))
-                     #'string<)
-               ", "))
-
 (defun reel-text-marks (info)
   "Return the labels set in INFO, newest first, each once."
   (delete-dups

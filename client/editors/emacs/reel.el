@@ -418,24 +418,17 @@ That is `the rewind (#7)', or `#3' if the command added messages."
   (message "%s: %s" (reel--name)
            (or (plist-get (reel--command 'change :title title) :title) "no title")))
 
-(defun reel--source (info)
-  "Return the name of the conversation that INFO's was cloned from, or nil."
-  (when-let* ((source (plist-get info :source)))
-    (pcase (reel-link-try 'agent :agent (plist-get source :agent))
-      (`(result ,other) (plist-get other :name)))))
-
 ;;;###autoload
 (defun reel-info ()
   "Show the facts about the conversation."
   (interactive)
-  (let* ((info (reel--command 'agent))
-         (source (reel--source info)))
+  (let ((lines (plist-get (reel--command 'facts) :lines)))
     (with-current-buffer (get-buffer-create "*reel info*")
       (special-mode)
       (reel--ignore-local-variables)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert (reel-text-info info source)))
+        (mapc (lambda (line) (insert line "\n")) lines))
       (goto-char (point-min))
       (display-buffer (current-buffer)))))
 

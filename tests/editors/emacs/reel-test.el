@@ -109,18 +109,6 @@ MORE are other properties of the patch."
                  (reel-text-plain (concat "a" (string #xd800) "b" (string #x3fff80 #x3fffff) "c" (string #x110000)))))
   (should (equal '("\ufffd\ufffd" . 2) (reel-text-plain (unibyte-string 195 164)))))
 
-(ert-deftest reel-test-info ()
-  "Each fact about an agent has a line; a missing one has none."
-  (let ((info '(:id "0a" :name "demo" :title nil :tags (:a "b" :c "d") :alive t :head 9 :messages 1 :created 0
-                    :updated 0 :system nil :attached 2 :open_calls [(:id "c1" :name "ls" :seq 8)]
-                    :marks [(:label "x" :seq 3) (:label nil :seq 4) (:label "y" :seq 5) (:label "x" :seq 6)]
-                    :source (:agent "0b" :at 2))))
-    (should (equal (list "name         demo" "id           0a" "messages     1" "head         #9"
-                         "marks        x #3, #4, y #5, x #6" "waiting for  ls c1" "tags         a=b, c=d"
-                         "cloned from  0b at #2" (concat "created      " (reel-text-time 0))
-                         (concat "updated      " (reel-text-time 0)) "followers    2")
-                   (split-string (reel-text-info info) "\n" t)))))
-
 (ert-deftest reel-test-list-row ()
   "The daemon counts a thousand messages for a list; there may be more."
   (dolist (case '((999 . "999") (1000 . "1000+")))
@@ -163,7 +151,7 @@ MORE are other properties of the patch."
     (goto-char 5)
     (reel-lines-lost "it is away")
     (should (equal "one\ntwo\nthree\n*it is away*\n" (buffer-string)))
-    (let ((reel-link--features '("lines")))
+    (let ((reel-link--features '("facts")))
       (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
         (reel-lines-follow)))
     (should (equal "one\ntwo\nthree\n" (buffer-string)))
@@ -179,7 +167,7 @@ MORE are other properties of the patch."
     (reel-test-patch 0 0 '("one" "two" "three" "four" "five" "six"))
     (goto-char 1)
     (forward-line 4)
-    (let ((reel-link--features '("lines")))
+    (let ((reel-link--features '("facts")))
       (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
         (reel-lines-follow)))
     (reel-test-patch 0 0 '("1" "2"))
@@ -196,7 +184,7 @@ MORE are other properties of the patch."
       (reel-toggle)
       (forward-line 3)
       (reel-toggle)
-      (let ((reel-link--features '("lines")))
+      (let ((reel-link--features '("facts")))
         (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
           (reel-lines-follow)))
       (setf (nth 3 lines) "### other")
@@ -207,7 +195,7 @@ MORE are other properties of the patch."
   "If the connection is lost while everything is read again, what was there is still there."
   (reel-test-in-buffer
     (reel-test-patch 0 0 '("one" "two" "three"))
-    (let ((reel-link--features '("lines")))
+    (let ((reel-link--features '("facts")))
       (cl-letf (((symbol-function 'reel-link-ask) #'ignore))
         (reel-lines-follow)
         (reel-test-patch 0 0 '("one") :more t)
