@@ -39,8 +39,8 @@ def breaking(directory: Path, daemon: Daemon) -> Iterator[tuple[str, list[bytes]
 
 @pytest.fixture
 def older(directory: Path, daemon: Daemon) -> Iterator[str]:
-    """The path of a socket in front of the daemon that looks like one which does not know lines."""
-    with _line(directory, daemon, _rename_lines) as path:
+    """The path of a socket in front of the daemon that looks like one which does not know facts."""
+    with _line(directory, daemon, _rename_facts) as path:
         yield path
 
 
@@ -103,9 +103,9 @@ def _break(broken: list[bytes], source: socket.socket, target: socket.socket) ->
             end.shutdown(socket.SHUT_RDWR)
 
 
-def _rename_lines(source: socket.socket, target: socket.socket) -> None:
-    """Forward everything, with another word for lines."""
+def _rename_facts(source: socket.socket, target: socket.socket) -> None:
+    """Forward everything, with another word for facts."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
-            target.sendall(data.replace(b"lines", b"seams"))
+            target.sendall(data.replace(b"facts", b"seems"))
         target.shutdown(socket.SHUT_WR)

@@ -299,13 +299,13 @@ def test_a_command_is_sent_twice_at_most(broken: list[bytes], editor: Driven, cl
 
 @pytest.fixture
 def before_lines(older: str, environment: dict[str, str]) -> None:
-    """Have the editor, which is to be named later, find a daemon that does not know lines."""
+    """Have the editor, which is to be named later, find a daemon that cannot lay out what the plug-ins show."""
     environment["REEL_SOCKET"] = older
 
 
 @pytest.mark.usefixtures("before_lines", "editor")
 def test_an_older_daemon(editor: Driven, client: Client) -> None:
-    """If the daemon does not know lines, the buffer or a message says what to do."""
+    """If the daemon cannot lay out what the plug-ins show, the buffer or a message says what to do."""
     client.add("demo", "a", create=True)
     editor.open("demo")
 

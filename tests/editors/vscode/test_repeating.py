@@ -118,7 +118,7 @@ def test_a_daemon_without_lines(built: Path, environment: dict[str, str], client
     """Of a daemon that cannot show lines it is said what to do."""
     client.create("demo")
     body = f"""{_RELAY}
-        const other = (data) => Buffer.from(data.toString().replace('"lines"', '"other"'));
+        const other = (data) => Buffer.from(data.toString().replace('"facts"', '"other"'));
         const server = await relayed((data) => data, other);
         const behind = new Client({{command: '', socket: path}});
         await behind.follow('demo', () => {{}}).catch(({{words}}) => say(words));

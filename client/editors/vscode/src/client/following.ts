@@ -42,7 +42,7 @@ export class Following {
    * @throws ReelError if the daemon refuses it, or goes away.
    */
   async subscribe(connection: Connection): Promise<void> {
-    if (!connection.features.includes("lines")) throw new Outdated();
+    if (!connection.features.includes("facts")) throw new Outdated();
     const params = { agent: this.agent, view: "lines", at: this.at };
     const { sub, agent } = await connection.subscribe(params, (push) => this.take(push));
     this.subscribed = { connection, sub };

@@ -34,11 +34,12 @@ export interface AgentInfo extends AgentRow {
   system: string | null;
   messages: number;
   marks: { label: string | null; seq: number }[];
-  open_calls: { id: string; name: string; seq: number }[];
-  /** How many connections follow it. */
-  attached: number;
-  /** The conversation that it was cloned from. */
-  source?: { agent: string; at: number } | null;
+}
+
+/** What is known of a conversation, in lines: a name of 12 columns, a blank and a text. */
+export interface Facts {
+  name: string;
+  lines: string[];
 }
 
 /** What a search found. */
@@ -53,17 +54,22 @@ export interface Hit {
   role: "system" | "user" | "assistant" | "tool" | null;
   kind: string;
   time: number;
-  /** The time elsewhere, if it comes from there. */
-  sent?: number;
   /** Whether it is in the current conversation. */
   live: boolean;
   snippet: string;
-  /** The places of the matches in the snippet, in characters. */
-  matches: [begin: number, end: number][];
+  /** The line around its first match: before it, the match, behind it. */
+  context: [before: string, match: string, behind: string] | null;
+}
+
+/** A line of a list of hits: its texts, each with what it is, and which of the hits it is about. */
+export interface HitLine {
+  spans: [text: string, what: string][];
+  hit: number | null;
 }
 
 export interface HitsPage {
   hits: Hit[];
+  lines: HitLine[];
   more: boolean;
   /** How many events cannot be found yet. */
   behind: number;

@@ -1,6 +1,6 @@
 /** The commands: what they ask, call and say. */
 
-import { ReelError, type AgentInfo, type AgentRow, type Client, type Hit } from "../client";
+import { ReelError, type AgentInfo, type AgentRow, type Client, type Facts, type Hit } from "../client";
 import type { Asking } from "./asking";
 import type { Conversation, Documents } from "./documents";
 import { place } from "./hits";
@@ -158,9 +158,8 @@ export const commands: Record<string, Command> = {
   },
 
   async info(desk) {
-    const found = await desk.client.call<AgentInfo>("agent", { agent: (await current(desk)).agent });
-    const source = found.source && (await nameOf(desk.client, found.source.agent));
-    desk.screen.say(summary(found, source ?? undefined));
+    const { agent } = await current(desk);
+    desk.screen.say(summary(await desk.client.call<Facts>("facts", { agent })));
   },
 };
 
@@ -257,12 +256,6 @@ async function called({ client }: Desk, agent: string, seq: number): Promise<str
   const { events } = await client.call<{ events: { kind: string }[] }>("history", { agent, since: seq - 1, limit: 1 });
   const kind = events[0]?.kind;
   return kind && KINDS.has(kind) ? `the ${kind} (#${seq})` : `#${seq}`;
-}
-
-/** Return the name of an agent, or its id if there is no such agent. */
-async function nameOf(client: Client, id: string): Promise<string> {
-  const found = await client.call<AgentInfo>("agent", { agent: id }).catch(() => undefined);
-  return found?.name ?? id;
 }
 
 async function chooseAgent(client: Client, screen: Window): Promise<string | undefined> {

@@ -2,11 +2,12 @@
 
 import * as vscode from "vscode";
 import { ReelError, type Client, type Hit, type HitsPage } from "../client";
-import { grouped, shown, title } from "./hits";
 import { literal } from "./literal";
 import { count } from "./summary";
 
 const PAGE = 50;
+/** What the text of a hit begins with, below its heading. */
+const INSIDE = "    ";
 const MORE = Symbol("more hits");
 
 /** What an item of the list stands for: a hit, more hits, or nothing. */
@@ -86,8 +87,9 @@ class Search {
     if (!query.trim()) return [];
     for (let page: HitsPage | undefined; !page || (page.more && !page.hits.length && !this.stale); ) {
       // A page without hits is not the end: the daemon ends a search after a second.
+      const above = this.pages.at(-1)?.hits.at(-1)?.agent;
       const after = page?.next ?? this.pages.at(-1)?.next;
-      page = await this.client.call<HitsPage>("search", { query, limit: PAGE, after });
+      page = await this.client.call<HitsPage>("hits", { query, limit: PAGE, after, above });
       if (page.hits.length || !page.more) this.pages.push(page);
     }
     return this.laid(query);
@@ -95,11 +97,14 @@ class Search {
 
   private laid(query: string): Item[] {
     const items: Item[] = [];
-    let above: string | undefined;
-    for (const group of this.pages.flatMap(({ hits }) => grouped(hits))) {
-      if (group[0]!.agent !== above) items.push({ label: literal(title(group[0]!)), kind: vscode.QuickPickItemKind.Separator });
-      above = group[0]!.agent;
-      for (const hit of group) items.push(item(shown(hit, Date.now()), hit));
+    for (const { hits, lines } of this.pages) {
+      let label = "";
+      for (const { spans, hit } of lines.filter(({ hit }) => hit !== null)) {
+        const [text, found] = [spans.map(([text]) => text).join(""), hits[hit!]!];
+        if (!text.startsWith("  ")) items.push({ label: literal(text), kind: vscode.QuickPickItemKind.Separator });
+        else if (!text.startsWith(INSIDE)) label = text.trim();
+        else items.push(item({ label, description: found.name, detail: text.slice(INSIDE.length) }, found));
+      }
     }
     const { more, behind } = this.pages.at(-1) ?? { more: false, behind: 0 };
     if (!items.length) items.push(item({ label: `no matches for ${query}` }));
