@@ -122,6 +122,9 @@ def _image(part: Element) -> Json:
 
 
 def _sound(part: Element) -> Json:
+    """Read a sound; Mistral's is a text, which does not say whether it is the sound, its address or its name."""
+    if type(part.get("input_audio")) is str:
+        return _opaque(part.value)
     sound = part.inside("input_audio")
     kind = sound.text("format")
     block = {"type": "media", "mime_type": _SOUNDS.get(kind, f"audio/{kind}"), "data_base64": sound.text("data")}
@@ -129,7 +132,9 @@ def _sound(part: Element) -> Json:
 
 
 def _file(part: Element) -> Json:
-    """Read a file that the part contains; an uploaded one is known only to the provider."""
+    """Read a file that the part contains; an uploaded one is known only to the provider, Mistral's by its own key."""
+    if part.get("file") is None and type(part.get("file_id")) is str:
+        return _opaque(part.value)
     file = part.inside("file")
     data = file.get("file_data")
     if type(data) is not str or not data.startswith("data:"):

@@ -115,6 +115,24 @@ def test_a_request_of_instructions_alone_is_a_prompt() -> None:
                 "provider_metadata": {"provider": "openai", "format": "openai-chat"},
             },
         ),
+        (
+            {"type": "file", "file_id": "file-1"},  # Mistral's
+            {
+                "type": "opaque",
+                "provider": "openai",
+                "data_json": '{"type":"file","file_id":"file-1"}',
+                "provider_metadata": {"provider": "openai", "format": "openai-chat"},
+            },
+        ),
+        (
+            {"type": "input_audio", "input_audio": "QUJD"},  # Mistral's too
+            {
+                "type": "opaque",
+                "provider": "openai",
+                "data_json": '{"type":"input_audio","input_audio":"QUJD"}',
+                "provider_metadata": {"provider": "openai", "format": "openai-chat"},
+            },
+        ),
     ],
 )
 def test_chat_parts_become_blocks(part: Any, block: dict[str, Any]) -> None:
