@@ -243,7 +243,7 @@ def hostile_answer(
         chosen = chance.choices(kinds, [_WEIGHTS[kind] for kind in kinds], k=chance.randint(1, 8))
     # A server's tool moves in front of a call (rule A2).
     called, ordered, parts, used = False, [], [], []
-    for kind, word in zip(chosen, words, strict=False):
+    for kind, word in zip((kind for kind in chosen if kind not in without), words, strict=False):
         # An id that an earlier call may have had.
         of = f"call_{chance.randint(1, 20)}" if chance.random() < 0.1 else f"id_{word[1:]}"
         parts += known[kind](word, of)

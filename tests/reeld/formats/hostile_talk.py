@@ -203,6 +203,8 @@ class Talk:
         elif not is_asked:
             # No API has another model take over, or a server at work, behind calls that nobody has answered.
             without = frozenset({"taken over", "asked", "served"})
+        if not self.tools:
+            without |= {"call"}
         made = hostile_answer(self.format, self.model, self.chance, self.words, without=without)
         knows = self.is_calm or self.chance.random() < 0.95
         prefix = found.prefix.body if knows else None
