@@ -93,10 +93,17 @@ sdks: $(READY)  ## run the tests with the vendors' SDKs
 	$(BIN)/pytest -q tests/sdks --ignore-glob '*langgraph*'
 	$(BIN)/pytest -q tests/sdks/test_langgraph*.py
 
+# The newest SDKs, in an environment of their own: the frameworks hold some of them back.
+NEWEST := $(VENV)/newest
+SDKS := anthropic botocore google-genai langchain-core mistralai ollama openai
+
 # Without the programs that wheels bring along, hundreds of megabytes that no test runs.
 adapters: $(READY)  ## run the tests with the frameworks that an adapter is for, those of the vendors included
 	$(PIP) --no-binary claude-agent-sdk --editable '.[adapters]'
 	$(BIN)/pytest $(PYTEST_OPTIONS) tests/adapters tests/sdks tests/test_examples.py
+	$(BIN)/python -m venv $(NEWEST)
+	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) hypothesis pytest pytest-timeout pytest-trio pytest-xdist
+	$(NEWEST)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_newest_sdks.py tests/sdks/test_types.py
 
 editors: $(READY)  ## run the editors' tests, those of Neovim in the installed version and in the newest
 	REEL_EVERY_NVIM=1 $(BIN)/pytest $(PYTEST_OPTIONS) tests/editors

@@ -62,6 +62,7 @@ _REMEDIES = {
     "PostgreSQL's auto_explain is not installed": "apt-get install postgresql-contrib",
     "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
     "claude-agent-sdk is not installed": "make adapters",
+    "the newest SDKs are not installed": "make adapters",
     "pytest-asyncio is not installed": "make adapters",
     "OpenTelemetry's SDK is not installed": "make adapters",
     "google-adk is not installed": "make adapters",
