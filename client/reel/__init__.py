@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from reel.base.errors import Timeout as Timeout
     from reel.base.errors import TooLarge as TooLarge
     from reel.said.blocks import InvalidRecord as InvalidRecord
+    from reel.said.files import media as media
     from reel.said.formats import Format as Format
     from reel.said.kinds import is_conversation_kind as is_conversation_kind
     from reel.said.messages import Block as Block
@@ -73,6 +74,7 @@ _NAMES = {
     "reel.base.errors": "Busy Cancelled Conflict Exists Internal InvalidMessage InvalidParams InvalidRequest Killed"
     " MethodNotFound NoSuchMark NotFound NotRunning NothingToUndo ParseError ProtocolMismatch ReelError"
     " ShuttingDown Storage Timeout TooLarge",
+    "reel.said.files": "media",
     "reel.said.formats": "Format",
     "reel.said.kinds": "is_conversation_kind",
     "reel.said.messages": "Block Event Item Message NewMessage NewRecord Record",

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from reel.base.errors import NotFound, ReelError
-from reel.cli.commands.ask import add_question, answer
+from reel.base.values import clean
+from reel.cli.commands.ask import add_question
 from reel.cli.commands.edit import write_in_editor
+from reel.cli.commands.shared.answering import answer
 from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.via import Provider, provider_of
 from reel.cli.commands.show import text_of
@@ -185,7 +187,7 @@ class _Chat:
     def _ask(self, said: str) -> None:
         self._show_others()
         before = self._seen
-        added = add_question(self._ctx, self._id, said)
+        added = add_question(self._ctx, self._id, [{"type": "text", "text": clean(said)[0]}])
         self._exchanges.append((before, added.head))
         self._seen = added.head
         self._answer()

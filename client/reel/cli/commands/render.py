@@ -23,7 +23,7 @@ def render(ctx: Context) -> None:
         open=args.open,
         pin=args.pin,
         after=from_report(args.after, "prefix"),
-        cache=args.cache,
+        cache=None if args.cache == "off" else args.cache,
         dialect=args.dialect,
         tools=only_tools(ctx),
     )

@@ -69,6 +69,10 @@ class Context:
         """Take the only argument for the agent."""
         self._agent, self.words = agent, []
 
+    def use_as_text(self, text: str) -> None:
+        """Take the only argument for the text, so that no agent is named."""
+        self._agent, self.words = "", [text]
+
     @property
     def word(self) -> str | None:
         """The argument after the agent, if there is one."""

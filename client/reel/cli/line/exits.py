@@ -17,6 +17,8 @@ USAGE = 2
 NOT_RUNNING = 3
 NOT_FOUND = 4
 CONFLICT = 5
+# An answer that its provider cut, refused or left empty; it was added.
+CUT = 6
 # As a shell reports a process that a signal ended: 128 and the number of the signal.
 INTERRUPTED = 130
 BROKEN_PIPE = 141

@@ -26,6 +26,7 @@ class Options(SimpleNamespace):
     agent: str | None = None
     all: bool = False
     at: int | None = None
+    attach: list[str] | None = None
     backup: list[str] | None = None
     begin: int | FromEnd | None = None
     best: bool = False
@@ -33,7 +34,7 @@ class Options(SimpleNamespace):
     brief: bool = False
     budget: int | None = None
     by: str | None = None
-    cache: Literal["5m", "1h"] | None = None
+    cache: Literal["5m", "1h", "off"] | None = None
     cascade: bool = False
     code: bool = False
     color: str | None = None
@@ -57,6 +58,7 @@ class Options(SimpleNamespace):
     into: str | None = None
     json: bool = False
     kept: bool = False
+    key: str | None = None
     kind: list[str] | None = None
     last: int | None = None
     last_answer: bool = False
@@ -69,6 +71,7 @@ class Options(SimpleNamespace):
     no_browser: bool = False
     no_pager: bool = False
     no_start: bool = False
+    no_stdin: bool = False
     now: bool = False
     once: bool = False
     only_tools: str | None = None
@@ -80,9 +83,11 @@ class Options(SimpleNamespace):
     prefix: str | None = None
     reason: str | None = None
     records: bool = False
+    replace: bool = False
     report: str | None = None
     retention: bool = False
     role: Literal["user", "assistant", "system"] | None = None
+    schema: str | None = None
     seq: list[int] | None = None
     set: list[str] | None = None
     since: int | None = None
@@ -94,6 +99,7 @@ class Options(SimpleNamespace):
     system: str | None = None
     tag: list[str] | None = None
     target: str | None = None
+    template: str | None = None
     text: str | None = None
     texts_only: bool = False
     time_limit: float | None = None
@@ -104,7 +110,8 @@ class Options(SimpleNamespace):
     tools: str | None = None
     tree: bool = False
     unless_stopped: bool = False
+    url: str | None = None
     via: str | None = None
     watch: bool = False
-    with_file: str | None = None
+    with_file: list[str] | None = None
     yes: bool = False

@@ -34,6 +34,7 @@ EXIT_STATUSES = (
     ("3", "the daemon is not running"),
     ("4", "no such agent"),
     ("5", "conflict, as with --if-seq"),
+    ("6", "the answer was cut, refused or left empty"),
 )
 POSITIONS = """\
 Every event of an agent has a number, its seq: messages, marks, and commands
@@ -55,7 +56,7 @@ agent = "demo"        the agent, if none is named
 start = false         do not start the daemon
 via = "claude"        who answers in reel chat and reel ask
 
-[providers.claude]    a command that answers; more in docs/cli.md
+[providers.claude]    who answers; reel setup writes it, more in docs/cli.md
 command = "./ask.sh"
 format = "anthropic"
 set = { model = "claude-opus-5", max_tokens = 8192 }

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.line.arguments import SettingsError
+from reel.cli.line.setting_checks import check_words
 from reel.daemon.address import config_directory
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 # Keeps commands from starting the daemon, as in cron jobs and tests.
 NO_START = "REEL_NO_START"
-# How deep the fields of a request may nest.
-_NESTED = 10
 _COLOURS = ("auto", "always", "never")
 
 
@@ -37,12 +36,18 @@ class Settings(NamedTuple):
     start: bool = True
     # The provider, or the command, that answers in chat and ask if --via names none.
     via: str | None = None
-    # Commands that answer, each with its command line, its format, and fields of the body.
+    # Who answers: each a command line, or a server that is called; its format, its model, and fields of the body.
     providers: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
     # More names of commands, with arguments.
     aliases: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody changes
     # What a million tokens of a model cost, by the model, in place of the price that reel knows.
     prices: dict[str, dict[str, float]] = {}  # noqa: RUF012 - as above
+    # Short names of models: each the name of one, or a provider and a model.
+    models: dict[str, str] = {}  # noqa: RUF012 - as below
+    # Prompts by name: each with a system prompt, a text, a model.
+    templates: dict[str, dict[str, str]] = {}  # noqa: RUF012 - as below
+    # Commands that carry out what a model calls, each with its command line and what the model is told of it.
+    tools: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
 
 
 def settings_file() -> str:
@@ -112,23 +117,6 @@ def _check_color(value: Any) -> str | None:
     return None if value in _COLOURS else f"write one of {', '.join(_COLOURS)}, not {value!r}"
 
 
-def _check_text(value: Any) -> str | None:
-    return None if isinstance(value, str) else f'write a text, such as "less -R", not {value!r}'
-
-
-def _check_words(value: Any) -> str | None:
-    """Require a command line: the quotes in it are balanced."""
-    from shlex import split  # noqa: PLC0415 - only if it is set
-
-    if (problem := _check_text(value)) is not None:
-        return problem
-    try:
-        split(value)
-    except ValueError as error:
-        return f"{value!r} is not a command line: {error}"
-    return None
-
-
 def _check_agent(value: Any) -> str | None:
     from reel.base.ids import is_id, is_name  # noqa: PLC0415 - only if it is set
 
@@ -138,34 +126,27 @@ def _check_agent(value: Any) -> str | None:
 
 
 def _check_providers(value: Any) -> str | None:
-    from reel.said.formats import ANSWERING_FORMATS, DIALECTS  # noqa: PLC0415 - only if there are providers
+    from reel.cli.line.provider_settings import why_not_providers  # noqa: PLC0415 - only if there are providers
 
-    expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
-    if not isinstance(value, dict):
-        return f"{expected}, not {value!r}"
-    for name, provider in value.items():
-        if not isinstance(provider, dict) or "command" not in provider:
-            return f"{name}: {expected}, not {provider!r}"
-        if (problem := _check_words(provider["command"])) is not None:
-            return f"{name}.command: {problem}"
-        if provider.get("format") not in ANSWERING_FORMATS:
-            return f"{name}.format: write one of {', '.join(ANSWERING_FORMATS)}, not {provider.get('format')!r}"
-        if provider.get("dialect") not in (None, *DIALECTS):
-            return f"{name}.dialect: write one of {', '.join(DIALECTS)}, not {provider['dialect']!r}"
-        if (problem := _check_fields(provider.get("set", {}))) is not None:
-            return f"{name}.set: {problem}"
-        for key in provider.keys() - {"command", "format", "dialect", "set"}:
-            return f"{name}.{key}: there is no such setting; a provider has command, format, dialect and set"
-    return None
+    return why_not_providers(value)
 
 
-def _check_fields(value: Any) -> str | None:
-    from reel.base.values import why_not_plain  # noqa: PLC0415 - only if there are providers
+def _check_models(value: Any) -> str | None:
+    if isinstance(value, dict) and all(isinstance(each, str) and each for each in value.values()):
+        return None
+    return f'write a table: [models], then lines such as fast = "claude/claude-haiku-4-5", not {value!r}'
 
-    if not isinstance(value, dict):
-        return f'write a table, such as {{ model = "NAME", max_tokens = 1024 }}, not {value!r}'
-    problem = why_not_plain(value, _NESTED)
-    return None if problem is None else f"{problem} cannot be part of a request"
+
+def _check_templates(value: Any) -> str | None:
+    from reel.cli.line.provider_settings import why_not_templates  # noqa: PLC0415 - only if there are some
+
+    return why_not_templates(value)
+
+
+def _check_tools(value: Any) -> str | None:
+    from reel.cli.line.provider_settings import why_not_tools  # noqa: PLC0415 - only if there are some
+
+    return why_not_tools(value)
 
 
 def _check_aliases(value: Any) -> str | None:
@@ -179,7 +160,7 @@ def _check_aliases(value: Any) -> str | None:
     for name, line in value.items():
         if name in commands:
             return f"{name}: this is a command, which cannot be replaced; choose another name"
-        if (problem := _check_words(line)) is not None:
+        if (problem := check_words(line)) is not None:
             return f"{name}: {problem}"
         if (split(line) or [""])[0] not in commands:
             return f'{name}: {line!r} does not begin with a command; write for example "show --last 1"'
@@ -206,11 +187,14 @@ def _check_prices(value: Any) -> str | None:
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "hints": _check_bool,
     "color": _check_color,
-    "pager": _check_words,
+    "pager": check_words,
     "agent": _check_agent,
     "start": _check_bool,
-    "via": _check_words,
+    "via": check_words,
     "providers": _check_providers,
     "aliases": _check_aliases,
     "prices": _check_prices,
+    "models": _check_models,
+    "templates": _check_templates,
+    "tools": _check_tools,
 }

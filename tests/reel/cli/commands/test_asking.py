@@ -116,20 +116,22 @@ def test_a_question_from_stdin_and_files(reel: Reel, talk: str, via: Via, tmp_pa
     (tmp_path / "file").write_text("a file\n")
     reel("ask", talk, *via(said("1")), stdin=b"from stdin\n")
     reel("ask", talk, "Look:", "--with", "-", *via(said("2")), stdin=b"a diff\n")
-    reel("ask", talk, "Look:", "--with", str(tmp_path / "file"), *via(said("3")), stdin=b"ignored")
+    reel("ask", talk, "Look:", "--with", str(tmp_path / "file"), *via(said("3")), stdin=b"piped\n")
     reel("ask", talk, "--with", "-", *via(said("4")), stdin=b"alone")
     reel("add", talk, "added before")
     reel("ask", talk, *via(said("5")), stdin=b"")
 
-    questions = ["from stdin", "Look:\n\na diff", "Look:\n\na file", "alone", "added before"]
+    questions = ["from stdin", "Look:\n\na diff", "Look:\n\npiped\n\na file", "alone", "added before"]
     assert questions == texts(reel, talk)[2::2]
 
 
 @pytest.mark.parametrize(("options", "stdin"), [((), b"a\xff\r\n"), (("--with", "-"), b"a\xff\n")])
 def test_a_question_that_is_not_utf8(reel: Reel, talk: str, via: Via, options: tuple[str, ...], stdin: bytes) -> None:
-    """What could not be read as UTF-8 is replaced, and stderr says how much, as of reel add."""
-    ran = reel("ask", talk, *options, *via(said("1")), stdin=stdin)
+    """It is refused; if it is asked for, it is replaced, and stderr says how much, as of reel add."""
+    refused = reel("ask", talk, *options, *via(said("1")), stdin=stdin)
+    ran = reel("ask", talk, "--replace", *options, *via(said("1")), stdin=stdin)
 
+    assert (2, True) == (refused.status, "stdin is not UTF-8: byte 2 is 0xff" in refused.err)
     assert "reel: note: 1 invalid character was replaced by U+FFFD\n" == ran.err
     assert "a\ufffd" == texts(reel, talk)[2]
 

@@ -45,7 +45,11 @@ def check_own_settings() -> Finding:
 
 def _missing_programs(settings: Settings) -> Iterator[str]:
     """Yield each setting whose command line begins with a program that does not exist."""
-    commands = {f"providers.{name}.command": provider["command"] for name, provider in settings.providers.items()}
+    commands = {
+        f"providers.{name}.command": provider["command"]
+        for name, provider in settings.providers.items()
+        if "command" in provider
+    }
     if settings.via and settings.via not in settings.providers:
         commands["via"] = settings.via
     for name, command in commands.items():

@@ -20,15 +20,16 @@ def only_tools(ctx: Context) -> list[str] | None:
     return None if given is None else list(filter(None, given.split(",")))
 
 
-def format_of(ctx: Context) -> Format:
-    """Return the value of ``--format``.
+def format_of(ctx: Context, default: str | None = None) -> Format:
+    """Return the value of ``--format``, else the default.
 
     Raises:
         UsageError: it is missing; the API cannot be guessed.
     """
-    if ctx.args.format is None:
+    spoken = ctx.args.format or default
+    if spoken is None:
         raise UsageError(f"--format is missing; it is one of {', '.join(FORMATS)}")
-    return cast("Format", ctx.args.format)
+    return cast("Format", spoken)
 
 
 def body_settings(settings: Iterable[str], tools: str | None) -> dict[str, Any]:

@@ -27,10 +27,14 @@ _ONLY_TOOLS = option(
     help="tools this model may call; earlier calls of other tools are sent as text",
 )
 _VIA = option(
-    "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"
+    "--via", metavar="COMMAND", help="provider of reel.toml, or a command that turns a request into a response"
 )
+_MODEL = option("-m", "--model", metavar="NAME", type=text, help="model, an alias of reel.toml, or PROVIDER/MODEL")
+_BUDGET = option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens")
+_CACHE = option("--cache", choices=("5m", "1h", "off"), help="how long the provider keeps what two requests share")
+_SYSTEM = option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created")
 # The options of commands in which a model answers.
-ANSWERING = (_VIA, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS)
+ANSWERING = (_VIA, _MODEL, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS, _BUDGET, _CACHE)
 
 COMMANDS = (
     Command(
@@ -38,18 +42,34 @@ COMMANDS = (
         "[AGENT] [TEXT]",
         "ask a model, and print its answer",
         "ask",
-        'reel ask demo "What is a tape deck?"\n'
-        '  git diff | reel ask demo "Review this." --with -\n'
+        'reel ask "What is a tape deck?"\n'
+        '  git diff | reel ask demo "Review this."\n'
+        '  reel ask demo "What is on it?" --with photo.png -m claude-opus-5\n'
         '  reel ask demo "Why?" --via ./ask.sh --format openai-chat',
         (
             *ANSWERING,
-            option("--with", dest="with_file", metavar="FILE", help="append a file to TEXT; - is stdin"),
+            option(
+                "--with",
+                dest="with_file",
+                metavar="FILE",
+                action="append",
+                help="send a file along: its text, or a picture, PDF, sound or video; - is stdin",
+            ),
+            option("--attach", metavar="FILE", action="append", help="send a file along as a file, a text as well"),
+            option("--no-stdin", action="store_true", help="do not send what is piped in"),
+            option("--replace", action="store_true", help="replace what is not UTF-8 by U+FFFD"),
+            option("-t", "--template", metavar="NAME", type=text, help="a template of reel.toml"),
+            option("--schema", metavar="FILE", help="JSON schema, in a file or as JSON, that the answer must have"),
+            _SYSTEM,
             CREATE,
         ),
         writes=True,
-        notes="The question and the answer are added. COMMAND gets the body of the request on\n"
-        "stdin, and writes the response to stdout, whole or streamed. Without TEXT, stdin\n"
-        "is the question; if that is a terminal or empty, what was said last is answered.\n"
+        agent_optional=True,
+        notes="The question and the answer are added. Without AGENT, a conversation begins.\n"
+        "COMMAND gets the body of the request on stdin, and writes the response to stdout\n"
+        "(see reel setup for providers that need none). What is piped in is sent after\n"
+        "TEXT; without TEXT it is the question. Without both, what was said last is\n"
+        "answered. The status is 6 if the answer was cut, refused or empty.\n"
         "Ctrl-C ends the answer: what has arrived is added, marked as interrupted.",
     ),
     Command(
@@ -60,13 +80,33 @@ COMMANDS = (
         "reel chat demo --via claude",
         (
             *ANSWERING,
-            option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created"),
+            _SYSTEM,
             CREATE,
         ),
         agent_optional=True,
         notes="Without AGENT, a new agent is created. COMMAND is as in reel ask. /help at the\n"
         "prompt lists what can be typed there: /undo, /clone, /system and more. Ctrl-C\n"
         "ends an answer, and Ctrl-D the chat.",
+    ),
+    Command(
+        "setup",
+        "[NAME]",
+        "write into reel.toml who can answer here",
+        "setup",
+        "reel setup\n  reel setup box --url http://box:8000/v1",
+        (
+            option("--url", metavar="URL", help="the address of a server that is compatible with OpenAI's"),
+            option("--key", metavar="VARIABLE", help="the environment variable that has its key"),
+            option("-m", "--model", metavar="NAME", type=text, help="the model (default: the first one of the server)"),
+            _FORMAT,
+            option("--dry-run", action="store_true", help="print reel.toml as it would be"),
+        ),
+        notes="Keys are found in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY,\n"
+        "GEMINI_API_KEY, OPENROUTER_API_KEY), and servers at their usual addresses\n"
+        "(Ollama, LM Studio, vLLM, llama.cpp). What reel.toml has is not changed. No key\n"
+        "is written to it.",
+        without_socket=True,
+        starts_daemon=False,
     ),
     Command(
         "render",
@@ -80,7 +120,7 @@ COMMANDS = (
             _TOOLS,
             option("--model", metavar="NAME", type=text, help="model whose rules apply, if not in --set model="),
             at("as it was at SEQ"),
-            option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens"),
+            _BUDGET,
             option("--pin", metavar="LABEL", type=text, help="with --budget: keep everything up to this mark"),
             option(
                 "--open",

@@ -1,0 +1,81 @@
+"""The command ``setup``: write into ``reel.toml`` who can answer here."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+
+from reel.cli.commands.shared.found_servers import FoundServer, look_around, named_server
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import OK, REFUSED
+from reel.cli.line.settings import Settings, load, settings_file
+
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+def setup(ctx: Context) -> int:
+    """Look for keys and servers, and write a provider for each."""
+    args, settings = ctx.args, load()
+    name = ctx.words[0] if ctx.words else None
+    if name is not None and not _NAME_LETTERS.issuperset(name):
+        raise UsageError(f"{name!r} is not a name of a provider: letters, digits, - and _ only")
+    if args.url:
+        found = [named_server(name or "server", args.url, args.format or "openai-chat", args.key, args.model)]
+    elif name is not None:
+        found = [server for server in look_around(os.environ) if server.name == name]
+    else:
+        with ctx.out.waiting("looking for servers"):
+            found = look_around(os.environ)
+    new = [server for server in found if server.name not in settings.providers]
+    if ctx.out.as_json:
+        ctx.out.documents([server.as_map() for server in found])
+    for server in found:
+        if not ctx.out.as_json and not args.dry_run:
+            there = "" if server in new else "; reel.toml has it already"
+            ctx.out.line((server.name, "bold"), f"  {server.about}{there}")
+    if not found:
+        ctx.out.warn(
+            "no key and no server was found; set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or"
+            " OPENROUTER_API_KEY, start a server such as Ollama, or name one with: reel setup NAME --url URL"
+        )
+        return REFUSED
+    text = _changed(_read(settings_file()), settings, new)
+    if args.dry_run:
+        ctx.out.lines([[line] for line in text.splitlines()])
+    elif new:
+        _write(settings_file(), text)
+        ctx.out.hint(f"written to {settings_file()}; now: {ctx.command('ask', 'What is 2+2?')}")
+    return OK
+
+
+def _changed(text: str, settings: Settings, new: Iterable[FoundServer]) -> str:
+    """Return the settings with more providers; the first one answers if nothing says who does."""
+    servers = list(new)
+    tables = "\n".join(server.as_toml() for server in servers)
+    parts = [text.strip("\n"), tables.strip("\n")]
+    if settings.via is None and servers and len(settings.providers) + len(servers) > 1:
+        # Before all tables, where it belongs to none.
+        parts.insert(0, f'via = "{next(iter(settings.providers), servers[0].name)}"')
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a file as a whole, so that no command reads half of it; a link stays one."""
+    target = os.path.realpath(path)
+    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(target), delete=False) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileNotFoundError):
+        os.chmod(file.name, os.stat(target).st_mode & 0o777)
+    os.replace(file.name, target)

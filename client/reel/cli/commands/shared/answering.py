@@ -1,0 +1,140 @@
+"""What ``ask`` and ``chat`` share: an answer that is printed while it streams, and added."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from reel.base.errors import InvalidMessage, ReelError
+from reel.cli.commands.shared.via import Provider, Running
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, describe_end
+from reel.cli.line.files import keep_text
+from reel.cli.screen.output import Echo
+from reel.reading.cuts import why_cut
+from reel.reading.tokens import Tokens, tokens_in
+from reel.reading.wording import count
+from reel.replies import Added
+from reel.said.tool_calls import ToolCall
+from reel.sync.answer import Answer
+
+
+class Outcome(NamedTuple):
+    """The outcome of a question: the exit status, and what was added, if anything.
+
+    ``cut`` is why the answer is not all that the model would have said.
+    """
+
+    status: int
+    added: Added | None = None
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    tokens: Tokens | None = None
+    model: str | None = None
+    cut: str | None = None
+
+
+def answer(ctx: Context, agent: str, provider: Provider, make_echo: Callable[[], Echo] | None = None) -> Outcome:
+    """Let a provider answer the last message: print the answer while it streams, and add it.
+
+    Ctrl-C ends the answer: what has arrived is added and marked as interrupted.
+
+    Raises:
+        UsageError: there is nothing to answer.
+        ReelError: the answer cannot be added; it was kept.
+    """
+    echo = Echo(ctx.out) if make_echo is None else make_echo()
+    begun: Answer | None = None
+    run: Running | None = None
+    end = (0, "")
+    try:
+        with ctx.client.answer(
+            agent,
+            provider.format,
+            provider.extra,
+            budget=provider.budget,
+            cache=provider.cache,
+            dialect=provider.dialect,
+            tools=provider.tools,
+        ) as begun:
+            if not begun.ready:
+                raise UsageError("there is nothing to answer; say something first")
+            echo.wait("waiting for the answer")
+            run = provider.run(begun.rendered)
+            try:
+                for piece in run:
+                    echo.write(begun.feed(piece))
+            finally:
+                end = run.close()
+    except KeyboardInterrupt:
+        echo.end()
+        return _interrupted(ctx, begun)
+    except InvalidMessage as error:
+        echo.end()
+        ctx.out.warn(error.message.removeprefix("error: "))
+        _show_errors(ctx, provider, *end)
+        return Outcome(REFUSED)
+    except ReelError as error:
+        echo.end()
+        if begun is not None and run is not None and "kept" not in error.data:
+            _keep(ctx, agent, provider, begun)
+        raise
+    return _finished(ctx, provider, begun, echo, end)
+
+
+def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
+    """Print the rest of an answer, and what went wrong with it."""
+    if not answer.streamed:
+        echo.write(answer.text)
+    echo.end()
+    _show_errors(ctx, provider, *end)
+    if answer.added is None or answer.message is None:
+        if end == (0, ""):
+            does = "wrote nothing to stdout; it should write" if provider.command else "sent nothing; it should send"
+            ctx.out.warn(f"{provider.name} {does} the provider's response")
+        return Outcome(REFUSED)
+    metadata = answer.message["provider_metadata"]
+    model = metadata.get("model")
+    outcome = Outcome(
+        OK,
+        answer.added,
+        answer.text,
+        tuple(answer.calls),
+        tokens_in(metadata),
+        model if isinstance(model, str) else None,
+        answer.problem if answer.interrupted else why_cut(answer.message),
+    )
+    for call in outcome.calls:
+        ctx.out.warn(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
+    if answer.late:
+        said = count(answer.late, "message")
+        ctx.out.warn(f"{said} came meanwhile, which this answer does not answer; the next request has them after it")
+    if answer.interrupted:
+        ctx.out.warn(f"the answer broke off: {answer.problem}; what arrived was added and marked as interrupted")
+        return outcome._replace(status=REFUSED)
+    if outcome.cut is not None:
+        ctx.out.warn(f"the answer is not whole: {outcome.cut}")
+        return outcome._replace(status=CUT)
+    return outcome._replace(status=BROKEN_PIPE) if echo.closed else outcome
+
+
+def _interrupted(ctx: Context, answer: Answer | None) -> Outcome:
+    added = None if answer is None else answer.added
+    if added is None:
+        ctx.out.warn("interrupted before anything arrived; nothing was added")
+    else:
+        ctx.out.warn(f"interrupted; what arrived was added as #{added.first} and marked as interrupted")
+    return Outcome(INTERRUPTED, added)
+
+
+def _show_errors(ctx: Context, provider: Provider, status: int, errors: str) -> None:
+    for line in errors.splitlines():
+        ctx.out.warn(line)
+    if status:
+        ctx.out.warn(f"{provider.name} {describe_end(status)}")
+
+
+def _keep(ctx: Context, agent: str, provider: Provider, answer: Answer) -> None:
+    """Save an answer that the log cannot keep, and print the command that adds it."""
+    path = keep_text(answer.response, ".json")
+    again = ctx.command("ingest", agent, "--format", provider.format, path)
+    ctx.out.warn(f"the answer was saved; add it with: {again}")

@@ -1,0 +1,133 @@
+"""Who could answer on this machine: the keys in the environment, and the servers that run here."""
+
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from reel.cli.line.servers import SERVERS
+
+# Seconds for a list of models.
+_PATIENCE = 3.0
+# Models that answer no questions.
+_OTHERS = ("embed", "tts", "whisper", "dall-e", "image", "moderation", "realtime", "transcribe", "audio", "rerank")
+
+
+class FoundServer(NamedTuple):
+    """A server that can be asked: its name, and what ``reel.toml`` says of it."""
+
+    name: str
+    format: str
+    model: str | None
+    url: str | None = None
+    key: str | None = None
+    dialect: str | None = None
+
+    @property
+    def about(self) -> str:
+        """What a person is told of it."""
+        where = self.url or SERVERS[self.format].base
+        return ", ".join(filter(None, (self.model or "no model", urlsplit(where).netloc or where, self.key)))
+
+    def as_map(self) -> dict[str, Any]:
+        """Return it without what is not known."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def as_toml(self) -> str:
+        """Return its table."""
+        values = (f"{name} = {json.dumps(value)}" for name, value in self.as_map().items() if name != "name")
+        return "\n".join((f"[providers.{self.name}]", *values, ""))
+
+
+class _Cloud(NamedTuple):
+    name: str
+    format: str
+    model: str
+    keys: tuple[str, ...]
+    url: str | None = None
+    dialect: str | None = None
+
+
+_OPENROUTER = ("https://openrouter.ai/api/v1", "openrouter")
+_CLOUDS = (
+    _Cloud("claude", "anthropic", "claude-opus-5", SERVERS["anthropic"].keys),
+    _Cloud("openai", "openai-chat", "gpt-5.2", SERVERS["openai-chat"].keys),
+    _Cloud("gemini", "gemini", "gemini-3-pro-preview", SERVERS["gemini"].keys),
+    _Cloud(
+        "openrouter",
+        "openai-chat",
+        "openrouter/auto",
+        ("OPENROUTER_API_KEY",),
+        "https://openrouter.ai/api/v1",
+        "openrouter",
+    ),
+)
+_LOCAL = (
+    ("lm-studio", "http://localhost:1234/v1", "lm-studio"),
+    ("vllm", "http://localhost:8000/v1", "vllm"),
+    ("llama-cpp", "http://localhost:8080/v1", "llama.cpp"),
+)
+
+
+def look_around(environment: Mapping[str, str]) -> list[FoundServer]:
+    """Return who can be asked, those with a key first."""
+    with ThreadPoolExecutor() as pool:
+        clouds = [pool.submit(_cloud, cloud, environment) for cloud in _CLOUDS]
+        ollama = pool.submit(_ollama, environment)
+        locals_ = [pool.submit(_local, *each) for each in _LOCAL]
+        return [found for task in (*clouds, ollama, *locals_) if (found := task.result()) is not None]
+
+
+def named_server(name: str, url: str, format: str, key: str | None, model: str | None) -> FoundServer:  # noqa: A002 - the protocol's name
+    """Return the server at an address; the first model that it lists is asked if none is named."""
+    base = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
+    listed = () if model else models_of(format, base, os.environ.get(key or "") or None)
+    return FoundServer(name, format, model or next(iter(listed), None), base, key)
+
+
+def _cloud(cloud: _Cloud, environment: Mapping[str, str]) -> FoundServer | None:
+    key = next((name for name in cloud.keys if environment.get(name)), None)
+    server = SERVERS[cloud.format]
+    elsewhere = cloud.url is None and any(map(environment.get, server.base_variables))
+    if key is None and not elsewhere:
+        return None
+    url = cloud.url or (server.address(None, environment) if elsewhere else None)
+    listed = models_of(cloud.format, url or server.base, environment[key] if key else None)
+    model = cloud.model if cloud.model in listed or not listed else listed[0]
+    return FoundServer(cloud.name, cloud.format, model, url, key, cloud.dialect)
+
+
+def _ollama(environment: Mapping[str, str]) -> FoundServer | None:
+    given = environment.get("OLLAMA_HOST", "")
+    url = f"http://{given}" if given and "://" not in given else given or SERVERS["ollama"].base
+    if urlsplit(url).hostname == "0.0.0.0":  # noqa: S104 - where a server listens; a client asks this machine
+        url = url.replace("0.0.0.0", "localhost")  # noqa: S104 - as above
+    listed = models_of("ollama", url, None)
+    own = None if url == SERVERS["ollama"].base else url
+    return FoundServer("ollama", "ollama", listed[0], own) if listed else None
+
+
+def _local(name: str, url: str, dialect: str) -> FoundServer | None:
+    listed = models_of("openai-chat", url, None)
+    return FoundServer(name, "openai-chat", listed[0], url, dialect=dialect) if listed else None
+
+
+def models_of(format: str, base: str, key: str | None) -> list[str]:  # noqa: A002 - the protocol's name
+    """Return the models that a server lists and that answer questions; none if it does not tell."""
+    server = SERVERS[format]
+    headers = dict(server.headers)
+    if key:
+        name, value = server.header
+        headers[name] = value.format(key=key.strip())
+    with suppress(OSError, HTTPException, ValueError, AttributeError, TypeError):
+        with urlopen(Request(base.rstrip("/") + server.models, headers=headers), timeout=_PATIENCE) as reply:  # noqa: S310 - as configured
+            found = json.load(reply)
+        rows = found.get("data") or found.get("models") or []
+        names = [str(row.get("id") or row.get("name") or "").removeprefix("models/") for row in rows]
+        return [name for name in names if name and not any(word in name.lower() for word in _OTHERS)]
+    return []

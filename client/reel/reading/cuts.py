@@ -1,0 +1,52 @@
+"""Why an answer is not all that the model would have said: the provider's reason, in our words."""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+_LIMIT = "it reached the limit of tokens"
+_CONTEXT = "the model's context is full"
+_FILTER = "the provider's filter stopped it"
+_REFUSAL = "the model refused"
+_UNREADABLE = "the model wrote a call that cannot be read"
+_EMPTY = "it is empty"
+# By the provider's reason in lower case. What is not here ended an answer as it should, or is not known.
+_REASONS = {
+    **dict.fromkeys(("max_tokens", "length", "max_output_tokens"), _LIMIT),
+    **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded", "model_length"), _CONTEXT),
+    **dict.fromkeys(("content_filter", "content_filtered", "guardrail_intervened", "safety", "recitation"), _FILTER),
+    **dict.fromkeys(("blocklist", "prohibited_content", "spii", "image_safety", "language", "sensitive"), _FILTER),
+    **dict.fromkeys(("image_prohibited_content", "image_recitation", "error_content"), _FILTER),
+    **dict.fromkeys(("refusal", "refused"), _REFUSAL),
+    **dict.fromkeys(("malformed_function_call", "malformed_model_output", "malformed_tool_use"), _UNREADABLE),
+    **dict.fromkeys(("unexpected_tool_call", "too_many_tool_calls"), _UNREADABLE),
+}
+
+
+def why_cut(message: Mapping[str, Any]) -> str | None:
+    """Return why an answer was cut, refused or empty; ``None`` if it is whole."""
+    return reason_of(message) or (None if _says_anything(message["content"]) else _EMPTY)
+
+
+def reason_of(message: Mapping[str, Any]) -> str | None:
+    """Return why the provider cut a message; ``None`` if it did not, or did not say so."""
+    reason = (message.get("provider_metadata") or {}).get("finish_reason")
+    if isinstance(reason, str) and (why := _REASONS.get(reason.lower())) is not None:
+        return why
+    if any(_is_refusal(block) for block in message["content"]):
+        return _REFUSAL
+    return None
+
+
+def _is_refusal(block: Mapping[str, Any]) -> bool:
+    return block["type"] == "text" and bool((block.get("provider_metadata") or {}).get("refusal"))
+
+
+def _says_anything(content: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether anything but thinking is in an answer."""
+    others = (block for block in content if not block["type"].endswith("thinking"))
+    return any(block["type"] != "text" or block["text"].strip() for block in others)
