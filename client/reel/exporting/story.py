@@ -149,7 +149,8 @@ def title_of(block: Shown, tag: str) -> str:
     """
     what = {"thinking": "Thinking", "call": "Call", "result": "Result", "error": "Error"}[block.kind]
     name = escape(block.tool or block.call_id)
-    return f"{what} of <{tag}>{name}</{tag}>" if name else what
+    named = f"{what} of <{tag}>{name}</{tag}>" if name else what
+    return f"Later {named[0].lower()}{named[1:]}, which counts" if block.is_later else named
 
 
 def pretty_json(text: str) -> str:

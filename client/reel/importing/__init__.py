@@ -23,6 +23,8 @@ MODULES = {
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
+    "crush": "crush",
+    "continue": "continue_dev",
     "aider": "aider",
     "chatgpt": "chatgpt.tool",
     "claude-ai": "claude_ai",

@@ -37,6 +37,7 @@ class Shown(NamedTuple):
         tool: the name of the tool that is called, or whose result it is, if that is known.
         text: the text below the label, if any.
         inner: the blocks below the label, of a result that consists of blocks.
+        is_later: whether it is a result of a call that had one: the last one counts.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Shown(NamedTuple):
     tool: str = ""
     text: str | None = None
     inner: tuple[Any, ...] = ()
+    is_later: bool = False
 
     @property
     def call_id(self) -> str:
@@ -66,8 +68,9 @@ class Shown(NamedTuple):
                 return f"thinking, redacted ({len(block['data'])} characters)"
             case "call":
                 return f"call {self.tool}"
-            case "result" | "error" if self.tool:
-                return f"{self.kind} of {self.tool}"
+            case "result" | "error":
+                named = f"{self.kind} of {self.tool}" if self.tool else self.kind
+                return f"later {named}, which counts" if self.is_later else named
             case "media":
                 return media_in_short(block)
             case "opaque":
@@ -93,14 +96,30 @@ class Shown(NamedTuple):
 
 
 class Layout:
-    """Lays out messages in their order. It remembers the tool of each call, to name it with the result."""
+    """Lays out messages in their order.
+
+    It remembers the tool of each call, to name it with the result, and which calls have a result, to mark a later one.
+    """
 
     def __init__(self) -> None:
         self.tools: dict[str, str] = {}
+        self.answered: set[str] = set()
 
     def learn(self, content: Iterable[Any]) -> None:
-        """Remember the tools of the calls in a message that is not laid out, although their results may be."""
-        self.tools |= {block["id"]: block["name"] for block in content if block["type"] == "tool_call"}
+        """Remember the calls and results of a message that is not laid out, although what belongs to them may be."""
+        for block in content:
+            if block["type"] == "tool_call":
+                self.note(block["id"], block["name"])
+            elif block["type"] == "tool_result":
+                self.note(block["tool_call_id"])
+
+    def note(self, call_id: str, tool: str | None = None) -> None:
+        """Remember a call of a tool, or that a call has a result."""
+        if tool is None:
+            self.answered.add(call_id)
+        else:
+            self.tools[call_id] = tool
+            self.answered.discard(call_id)
 
     def blocks(self, content: Iterable[Any]) -> Iterator[Shown]:
         """Yield what is shown of each block."""
@@ -114,14 +133,16 @@ class Layout:
             case "redacted_thinking":
                 return Shown("sealed", block)
             case "tool_call":
-                self.tools[block["id"]] = block["name"]
+                self.note(block["id"], block["name"])
                 return Shown("call", block, block["name"], block["arguments"])
             case "tool_result":
                 kind, content = "error" if block["is_error"] else "result", block["content"]
-                tool = self.tools.get(block["tool_call_id"], "")
+                call_id = block["tool_call_id"]
+                tool, is_later = self.tools.get(call_id, ""), call_id in self.answered
+                self.note(call_id)
                 if isinstance(content, str):
-                    return Shown(kind, block, tool, content)
-                return Shown(kind, block, tool, inner=tuple(self.blocks(content)))
+                    return Shown(kind, block, tool, content, is_later=is_later)
+                return Shown(kind, block, tool, inner=tuple(self.blocks(content)), is_later=is_later)
             case "media":
                 return Shown("media", block)
             case "opaque":

@@ -59,6 +59,8 @@ class Addition(NamedTuple):
 
     def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
         """Return the rows without the elements that are known, by their index."""
+        if not known:
+            return self.rows
         numbers = range(len(self.rows)) if self.items is None else self.items
         return [row for row, number in zip(self.rows, numbers, strict=True) if number not in known]
 

@@ -6,8 +6,9 @@ once, at the end.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import NamedTuple
 
 import anyio
@@ -16,6 +17,7 @@ from reel.base.errors import ReelError
 from reeld.agents.clock import now
 from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
 from reeld.agents.registry import Registry
+from reeld.core.paging import batches
 from reeld.core.stage import Reply
 from reeld.core.state import Profile
 from reeld.store import queries
@@ -229,7 +231,8 @@ async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
 async def _purge(registry: Registry, holders: ContentHolders, old: Sequence[Old], client: str | None) -> Reply:
     """Purge agents, then clean the file; if that is not reached, it is cleaned at the next idle moment."""
     done = _Done()
-    for batch in _batches(old):
+    # The youngest first: a clone goes before what it was cloned from, which it needs.
+    for batch in batches(reversed(old), _BATCH, _EVENTS, attrgetter("head")):
         await _purge_batch(registry, holders, batch, client, done)
     reply, eraser = done.as_reply(), registry.store.eraser
     if done.uids:
@@ -237,20 +240,6 @@ async def _purge(registry: Registry, holders: ContentHolders, old: Sequence[Old]
             await eraser.tidy()
         reply = {**reply, "traces": True} if eraser.has_traces else reply
     return reply
-
-
-def _batches(old: Sequence[Old]) -> Iterator[list[Old]]:
-    """Yield agents in batches, the youngest first: a clone goes before what it was cloned from, which it needs."""
-    batch: list[Old] = []
-    events = 0
-    for each in reversed(old):
-        if batch and (len(batch) == _BATCH or events + each.head > _EVENTS):
-            yield batch
-            batch, events = [], 0
-        batch.append(each)
-        events += each.head
-    if batch:
-        yield batch
 
 
 async def _purge_batch(

@@ -16,8 +16,9 @@ from reel.said.messages import Message
 
 # The most lines of a patch, and characters of its lines unless it has only one.
 MOST_LINES, MOST_CHARACTERS = 500, 1 << 17
-# The calls whose tools are remembered, of 2 KB each at most; a result that is further from its call does not name it.
-_CALLS = 1000
+# The calls and results that are remembered, of 2 KB each at most; a result that is further from its call does not name
+# it, and one that is further from an earlier result is not marked.
+_CALLS = 2000
 
 
 class Patch(NamedTuple):
@@ -40,7 +41,7 @@ class Patch(NamedTuple):
 
 
 class _Late(NamedTuple):
-    """A message that is shown before those that precede it: its id, its seq, its rows, and its calls."""
+    """A message that is shown before those that precede it: its id, its seq, its rows, its calls and its results."""
 
     event_id: int
     seq: int
@@ -63,8 +64,8 @@ class Sheet:
         self._prompt: tuple[int, int | None] = (0, None)
         # Of each message: its id, its seq, and the rows of all messages up to it.
         self._ids, self._seqs, self._ends = array("Q"), array("Q"), array("Q")
-        # The newest calls: the number of their message, their id, and their tool.
-        self._calls: list[tuple[int, str, str]] = []
+        # The newest calls and results: the number of their message, the id, and the tool of a call.
+        self._calls: list[tuple[int, str, str | None]] = []
         self._drafts: dict[int, _Draft] = {}
         # The newest messages, until those before them are there.
         self._late: list[_Late] = []
@@ -123,7 +124,7 @@ class Sheet:
             del kept[count:]
         if self._calls and self._calls[-1][0] >= count:
             self._calls = [call for call in self._calls if call[0] < count]
-            self._layout.tools = self._tools()
+            self._recall()
         return patches(first, last, ())
 
     def prompt(self, text: str | None) -> Iterator[Patch]:
@@ -175,13 +176,16 @@ class Sheet:
         self._seqs.append(seq)
 
     def _remember(self, calls: Iterable[Any]) -> None:
-        self._calls += [(self.messages, call["id"], call["name"]) for call in calls]
+        self._calls += [(self.messages, *_named(call)) for call in calls]
         if len(self._calls) > 2 * _CALLS:
             del self._calls[:-_CALLS]
-            self._layout.tools = self._tools()
+            self._recall()
 
-    def _tools(self) -> dict[str, str]:
-        return {call_id: tool for _, call_id, tool in self._calls}
+    def _recall(self) -> None:
+        """Let the layout know the calls and results that are remembered, and no others."""
+        self._layout = Layout()
+        for _, call_id, tool in self._calls:
+            self._layout.note(call_id, tool)
 
     def settle(self, ended: Container[int]) -> tuple[int, list[Section]]:
         """Forget the drafts that have ended: their messages take their place.
@@ -220,7 +224,12 @@ class Sheet:
 
 
 def _calls_in(content: Iterable[Any]) -> list[Any]:
-    return [each for each in content if each["type"] == "tool_call"]
+    return [each for each in content if each["type"] in ("tool_call", "tool_result")]
+
+
+def _named(block: Any) -> tuple[str, str | None]:
+    """Return the id of a call and its tool, or the id of the call that a result answers."""
+    return (block["id"], block["name"]) if block["type"] == "tool_call" else (block["tool_call_id"], None)
 
 
 def patches(first: int, last: int, sections: Iterable[Section]) -> Iterator[Patch]:

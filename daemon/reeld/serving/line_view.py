@@ -18,7 +18,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
 from operator import attrgetter
 from time import perf_counter
 
@@ -32,6 +31,7 @@ from reel.said.messages import Message
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Entry
+from reeld.core.paging import take_page
 from reeld.core.state import Profile
 from reeld.serving.line_sheet import Patch, Sheet, patches
 from reeld.serving.long_work import LongWork
@@ -240,12 +240,7 @@ def _shared(sheet: Sheet, shown: View) -> int:
 
 def _page(entries: Iterable[Entry]) -> list[Entry]:
     """Return the first messages, at least one; it may run in a thread."""
-    page, size = [], 0
-    for entry in islice(filter(is_message, entries), _PAGE):
-        page.append(entry)
-        size += len(entry.message or b"")
-        if size > _PAGE_BYTES:
-            break
+    page, _ = take_page(filter(is_message, entries), _PAGE, _PAGE_BYTES, lambda entry: len(entry.message or b""))
     return page
 
 

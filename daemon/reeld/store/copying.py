@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Conflict, Storage
 from reel.wire.msgpack_codec import packer
+from reeld.core.paging import batches
 from reeld.store.connection import Connection, transaction
 from reeld.store.erasures import newest
 
@@ -103,7 +104,7 @@ def copy(source: End, target: End, copied: Tell, compared: Tell) -> Copied:
     (done,) = target.connection.execute("SELECT count(*) FROM events").fetchone()
     later = source.connection.execute(f"SELECT {COLUMNS['events']} FROM events WHERE id > ? ORDER BY id", (place,))
     copied(done, total)
-    for batch in _batches(later):
+    for batch in batches(later, _ROWS, _SIZE, _size):
         with _writing(target, place):
             _insert(target, "events", batch)
             place = batch[-1][0]
@@ -112,7 +113,7 @@ def copy(source: End, target: End, copied: Tell, compared: Tell) -> Copied:
         copied(done, total)
     with _writing(target, place):
         for table in list(COLUMNS)[1:]:
-            for batch in _batches(_rows(source, table)):
+            for batch in batches(_rows(source, table), _ROWS, _SIZE, _size):
                 _insert(target, table, batch)
         target.advance(source.newest())
         target.finish()
@@ -165,17 +166,8 @@ def _writing(target: End, place: int) -> Iterator[None]:
         yield
 
 
-def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    batch: list[_Row] = []
-    size = 0
-    for row in rows:
-        batch.append(row)
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if len(batch) == _ROWS or size >= _SIZE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _size(row: _Row) -> int:
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
 def _insert(target: End, table: str, rows: list[_Row]) -> None:

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
 from reeld.core.events import Pack
+from reeld.core.paging import batches
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
 from reeld.store.connection import Connection, Cursor, Numbers, transaction
 from reeld.store.plans import Plan
@@ -220,17 +221,8 @@ def unfinished(connection: Connection) -> set[str]:
 
 
 def slices(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Yield changes in slices, each for one call of :func:`stage`."""
-    part: list[Change] = []
-    size = 0
-    for change in changes:
-        part.append(change)
-        size += size_of(change)
-        if len(part) == SLICE or size > _BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+    """Return changes in slices, each for one call of :func:`stage`."""
+    return batches(changes, SLICE, _BYTES, size_of)
 
 
 def room_for(changes: Iterable[Change]) -> int:

@@ -92,4 +92,4 @@ def changed_row(profile: Profile) -> tuple[Any, ...]:
 
 def size_of_texts(values: list[Any], width: int) -> int:
     """Return how many characters the texts of events have, whose rows are that wide."""
-    return sum([len(text) for text in (*values[_CONTENT::width], *values[_DATA::width]) if text])
+    return sum(map(len, filter(None, (*values[_CONTENT::width], *values[_DATA::width]))))

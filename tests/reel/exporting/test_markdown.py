@@ -125,3 +125,11 @@ def test_blocks(block: object, words: str) -> None:
 
     assert words in text
     assert words or re.fullmatch(r"# demo\n(\n### \w+\n)?", text)
+
+
+def test_a_later_result_says_that_it_counts() -> None:
+    """The one before it is there too, as it was said."""
+    text = written(said(1, "assistant", CALL), said(2, "tool", RESULT), said(3, "tool", RESULT))
+
+    assert 1 == text.count("<summary>Result of <code>look</code></summary>")
+    assert 1 == text.count("<summary>Later result of <code>look</code>, which counts</summary>")

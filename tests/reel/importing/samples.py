@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 from reel.importing import tool_named
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
 from reel.importing.tools.reel_log.tool import LogFile
-from tests.reel.importing.tools import test_copilot_cli, test_llm, test_opencode, test_pi, test_qwen_code
+from tests.reel.importing.tools import (
+    test_continue_dev,
+    test_copilot_cli,
+    test_crush,
+    test_llm,
+    test_opencode,
+    test_pi,
+    test_qwen_code,
+)
 from tests.reel.importing.tools.test_openai_agents import saved as save_sessions
 
 from . import chats
@@ -147,6 +155,19 @@ def _parts(texts: list[str]) -> list[Any]:
     return [({"role": role, "time": done}, [{"type": "text", "text": text}]) for _, role, text in _roles(texts)]
 
 
+def _crush(root: Path, texts: list[str], ident: str) -> None:
+    rows = [
+        test_crush.message(f"{ident}{number}", role, text, test_crush.end(), session=ident)
+        for number, role, text in _roles(texts)
+    ]
+    test_crush.save(root / "crush.db", *rows, id=ident, parent_session_id=ident)
+
+
+def _continue(root: Path, texts: list[str], ident: str) -> None:
+    items = [test_continue_dev.said(f"{ident}{number}", role, text) for number, role, text in _roles(texts)]
+    test_continue_dev.save(root / "sessions/s.json", *items, sessionId=ident)
+
+
 def _opencode_tree(root: Path, texts: list[str], ident: str) -> None:
     test_opencode.tree(root, _parts(texts), id=ident, parentID=ident)
 
@@ -187,6 +208,8 @@ SAMPLES = {
     "claude-ai": Sample("claude-ai", "conversations.json", "conversation", _claude_ai),
     "llm": Sample("llm", "logs.db", "database", _llm),
     "openai-agents": Sample("openai-agents", "s.db", "database", _openai_agents),
+    "crush": Sample("crush", "crush.db", "database", _crush),
+    "continue": Sample("continue", "sessions/s.json", "file", _continue),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
     "opencode-2": Sample("opencode", "opencode.db", "database", _opencode_2),

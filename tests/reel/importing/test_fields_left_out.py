@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from reel.importing import tool_named
-from tests.reel.importing.tools import test_copilot_cli, test_opencode, test_pi, test_qwen_code
+from tests.reel.importing.tools import (
+    test_continue_dev,
+    test_copilot_cli,
+    test_crush,
+    test_opencode,
+    test_pi,
+    test_qwen_code,
+)
 
 from . import chats
 from .exported import Tree
@@ -29,6 +36,7 @@ ACCOUNTED = {"toolUseResult", "total_token_usage"}
 COLUMNS = {
     "llm": [("parts", "payload")],
     "openai-agents": [("agent_messages", "message_data")],
+    "crush": [("messages", "parts")],
     "opencode-1": [("message", "data"), ("part", "data")],
     "opencode-2": [("session_message", "data")],
 }
@@ -81,7 +89,7 @@ def _rich(name: str, root: Path) -> None:
             content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
             message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
             write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
-        case "pi" | "copilot-cli" | "qwen-code":
+        case "pi" | "copilot-cli" | "qwen-code" | "crush" | "continue":
             _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
@@ -111,6 +119,17 @@ def _rich_agent(name: str, path: Path) -> None:
             history = [{"role": "user", "parts": [{"text": "s"}]}]
             qwen.system("k", "chat_compression", compressedHistory=history).system("t", "custom_title", customTitle="t")
             qwen.write(path)
+        case "crush":
+            thought, made = test_crush.part("reasoning", thinking="Hm"), test_crush.part("tool_call", id="c", name="n")
+            rows = [test_crush.message("a", "assistant", thought, made, "ho", test_crush.end())]
+            rows.append(test_crush.message("r", "tool", test_crush.part("tool_result", tool_call_id="c", content="o")))
+            test_crush.save(path, *rows)
+        case "continue":
+            asked = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+            item = {"contextItems": [{"name": "a", "content": "x"}]}
+            said = test_continue_dev.said
+            answer = said("a", "assistant", [{"type": "text", "text": "ho"}], toolCalls=[asked])
+            test_continue_dev.save(path, said("u", "user", "hi", item), answer, said("r", "tool", "o", toolCallId="c"))
         case "copilot-cli":
             signed = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm"}]}
             copilot = test_copilot_cli.Session().user("u", "hi", attachments=[{"type": "file", "path": "x"}])

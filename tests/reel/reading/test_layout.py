@@ -168,3 +168,23 @@ def test_headings_say_who_and_when() -> None:
 
     assert [(0, "user", 7, 5)] == Layout().message(message).headings
     assert [(0, "draft", None, None)] == draft_section("x", "hi").headings
+
+
+def test_of_two_results_of_a_call_the_later_one_says_that_it_counts() -> None:
+    """A tool that asks before it does something answers twice; a call that is made again has a result of its own."""
+    layout = Layout()
+    layout.learn([{"type": "tool_call", "id": "c1", "name": "look", "arguments": ""}])
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": "", "is_error": False}
+    again = {"type": "tool_call", "id": "c1", "name": "look", "arguments": ""}
+    shown = layout.blocks([result, result, {**result, "is_error": True}, again, result])
+
+    assert [
+        "result of look",
+        "later result of look, which counts",
+        "later error of look, which counts",
+        "call look",
+        "result of look",
+    ] == [each.label for each in shown]
+    layout = Layout()
+    layout.learn([result])
+    assert ["later result, which counts"] == [each.label for each in layout.blocks([result])]

@@ -1,5 +1,6 @@
 """Several daemons on one server: each takes any command for any agent, and all say the same."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -146,6 +147,32 @@ async def test_commands_that_look_at_the_past(clients: list[Client]) -> None:
     assert [] == texts(await two.messages("demo"))
     assert ["a", "b"] == texts(await two.messages("copy"))
     await three.replay("copy")
+
+
+def thoughts(body: str) -> list[str]:
+    """Return the thinking that a request of Anthropic's has."""
+    blocks = [block for said in json.loads(body)["messages"] for block in said["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+async def test_thinking_that_is_bound_is_rendered_by_one_and_answered_through_another(clients: list[Client]) -> None:
+    """What a request was made of comes back with its answer, and is in the log: no daemon has to remember it."""
+    model = "claude-opus-5-5"
+    extra = {"model": model, "max_tokens": 9}
+    await clients[0].create("demo", system="Be brief.")
+    for number, words in enumerate(("one", "two", "unknown", "three")):
+        asked, answered = clients[number % 3], clients[(number + 1) % 3]
+        await asked.add("demo", f"{words}?")
+        prefix = (await asked.render("demo", "anthropic", extra=extra)).prefix
+        thought = {"type": "thinking", "thinking": words, "signature": "c2ln"}
+        answer = {"role": "assistant", "content": [thought, {"type": "text", "text": words}], "stop_reason": "end_turn"}
+        passed = None if words == "unknown" else prefix
+        await answered.ingest("demo", "anthropic", answer, model=model, prefix=passed)
+    await clients[2].add("demo", "And?")
+
+    found = [(await client.render("demo", "anthropic", extra=extra)) for client in clients]
+    assert ["one", "two", "three"] == thoughts(found[0].body)
+    assert found[0].body == found[1].body == found[2].body
 
 
 async def test_names(clients: list[Client]) -> None:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from io import BytesIO
 from json import JSONDecodeError
 from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Entry, JsonLines, files_below, open_regular
 from reel.importing.sources.gemini_parts import Parts
-from reel.importing.sources.json_elements import MAX_ELEMENT, Elements
+from reel.importing.sources.json_elements import MAX_ELEMENT
+from reel.importing.sources.salvage import salvaged
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.tools.gemini_cli.history import History
 from reel.importing.tools.gemini_cli.messages import (
@@ -293,17 +293,12 @@ class Session(JsonLines):
 
 def _undamaged(data: bytes) -> Iterator[Json]:
     """Yield the complete messages of a damaged session."""
-    if (found := _MESSAGES.search(data)) is None:
-        return
-    elements, damaged = Elements(BytesIO(data[found.end() :]), _FIRST_KEYS), False
-    while (element := elements.next(damaged=damaged)) is not None:
-        try:
-            message = (parse_record(element.data) if element.complete else None) or {}
-        except (ValueError, RecursionError):
-            message = {}
-        damaged = bool(kind_of(message)) and not (text_in(message, "id") and text_in(message, "type"))
-        if not damaged:
-            yield message
+    if (found := _MESSAGES.search(data)) is not None:
+        yield from salvaged(data[found.end() :], _FIRST_KEYS, _is_message)
+
+
+def _is_message(found: Json) -> bool:
+    return not kind_of(found) or bool(text_in(found, "id") and text_in(found, "type"))
 
 
 TOOL = Tool(NAME, "Gemini CLI", _places, _discover, Session)

@@ -1,0 +1,27 @@
+"""Finds what is readable in a damaged object that has a list of messages."""
+
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+
+from reel.base.strict_json import Json
+from reel.importing.sources.json_elements import Elements
+from reel.importing.values import parse_record
+
+
+def salvaged(data: bytes, first_keys: Iterable[str], accepts: Callable[[Json], bool]) -> Iterator[Json]:
+    """Yield the complete messages in damaged data.
+
+    Args:
+        data: the data, from the beginning of the list on; or all of it.
+        first_keys: the keys that a message may begin with.
+        accepts: returns whether an object is a message.
+    """
+    elements, damaged = Elements(BytesIO(data), first_keys), False
+    while (element := elements.next(damaged=damaged)) is not None:
+        try:
+            found = (parse_record(element.data) if element.complete else None) or {}
+        except (ValueError, RecursionError):
+            found = {}
+        damaged = not accepts(found)
+        if not damaged:
+            yield found
