@@ -11,6 +11,7 @@ from reel.importing import tool_named
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
 from reel.importing.tools.reel_log.tool import LogFile
 from tests.reel.importing.tools import (
+    test_cline,
     test_continue_dev,
     test_copilot_cli,
     test_crush,
@@ -168,6 +169,11 @@ def _continue(root: Path, texts: list[str], ident: str) -> None:
     test_continue_dev.save(root / "sessions/s.json", *items, sessionId=ident)
 
 
+def _cline(root: Path, texts: list[str], ident: str) -> None:
+    messages = [test_cline.said(role, text, condenseId=ident) for _, role, text in _roles(texts)]
+    test_cline.save(root, *messages)
+
+
 def _opencode_tree(root: Path, texts: list[str], ident: str) -> None:
     test_opencode.tree(root, _parts(texts), id=ident, parentID=ident)
 
@@ -210,6 +216,7 @@ SAMPLES = {
     "openai-agents": Sample("openai-agents", "s.db", "database", _openai_agents),
     "crush": Sample("crush", "crush.db", "database", _crush),
     "continue": Sample("continue", "sessions/s.json", "file", _continue),
+    "cline": Sample("cline", "api_conversation_history.json", "file", _cline),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
     "opencode-2": Sample("opencode", "opencode.db", "database", _opencode_2),

@@ -12,6 +12,7 @@ import pytest
 
 from reel.importing import tool_named
 from tests.reel.importing.tools import (
+    test_cline,
     test_continue_dev,
     test_copilot_cli,
     test_crush,
@@ -89,7 +90,7 @@ def _rich(name: str, root: Path) -> None:
             content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
             message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
             write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
-        case "pi" | "copilot-cli" | "qwen-code" | "crush" | "continue":
+        case "pi" | "copilot-cli" | "qwen-code" | "crush" | "continue" | "cline":
             _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
@@ -130,6 +131,10 @@ def _rich_agent(name: str, path: Path) -> None:
             said = test_continue_dev.said
             answer = said("a", "assistant", [{"type": "text", "text": "ho"}], toolCalls=[asked])
             test_continue_dev.save(path, said("u", "user", "hi", item), answer, said("r", "tool", "o", toolCallId="c"))
+        case "cline":
+            asked = {"type": "tool_use", "id": "c", "name": "n", "input": {}}
+            answered = {"type": "tool_result", "tool_use_id": "c", "content": "o"}
+            test_cline.save(path.parent, test_cline.said("assistant", asked), test_cline.said("user", answered))
         case "copilot-cli":
             signed = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm"}]}
             copilot = test_copilot_cli.Session().user("u", "hi", attachments=[{"type": "file", "path": "x"}])
