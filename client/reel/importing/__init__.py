@@ -24,6 +24,7 @@ MODULES = {
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
     "crush": "crush",
+    "zed": "zed",
     "cline": "cline",
     "continue": "continue_dev",
     "aider": "aider",

@@ -19,6 +19,7 @@ from tests.reel.importing.tools import (
     test_opencode,
     test_pi,
     test_qwen_code,
+    test_zed,
 )
 from tests.reel.importing.tools.test_openai_agents import saved as save_sessions
 
@@ -174,6 +175,14 @@ def _cline(root: Path, texts: list[str], ident: str) -> None:
     test_cline.save(root, *messages)
 
 
+def _zed(root: Path, texts: list[str], ident: str) -> None:
+    messages = [
+        test_zed.answer(text) if role == "assistant" else test_zed.user(f"{ident}{number}", text)
+        for number, role, text in _roles(texts)
+    ]
+    test_zed.save(root / "threads.db", *messages, thread=ident, columns={"parent_id": ident})
+
+
 def _opencode_tree(root: Path, texts: list[str], ident: str) -> None:
     test_opencode.tree(root, _parts(texts), id=ident, parentID=ident)
 
@@ -217,6 +226,7 @@ SAMPLES = {
     "crush": Sample("crush", "crush.db", "database", _crush),
     "continue": Sample("continue", "sessions/s.json", "file", _continue),
     "cline": Sample("cline", "api_conversation_history.json", "file", _cline),
+    "zed": Sample("zed", "threads.db", "database", _zed),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
     "opencode-2": Sample("opencode", "opencode.db", "database", _opencode_2),

@@ -19,6 +19,7 @@ from tests.reel.importing.tools import (
     test_opencode,
     test_pi,
     test_qwen_code,
+    test_zed,
 )
 
 from . import chats
@@ -38,6 +39,7 @@ COLUMNS = {
     "llm": [("parts", "payload")],
     "openai-agents": [("agent_messages", "message_data")],
     "crush": [("messages", "parts")],
+    "zed": [("threads", "data")],
     "opencode-1": [("message", "data"), ("part", "data")],
     "opencode-2": [("session_message", "data")],
 }
@@ -90,7 +92,7 @@ def _rich(name: str, root: Path) -> None:
             content = [{"type": "text", "text": "ho"}, {"type": "tool_use", "id": "c", "name": "n", "input": {}}]
             message = {"uuid": "m", "sender": "assistant", "content": content, "created_at": "2026-01-01T00:00:00Z"}
             write_export(path, {"uuid": "c", "name": "n", "chat_messages": [message]})
-        case "pi" | "copilot-cli" | "qwen-code" | "crush" | "continue" | "cline":
+        case "pi" | "copilot-cli" | "qwen-code" | "crush" | "continue" | "cline" | "zed":
             _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
@@ -135,6 +137,10 @@ def _rich_agent(name: str, path: Path) -> None:
             asked = {"type": "tool_use", "id": "c", "name": "n", "input": {}}
             answered = {"type": "tool_result", "tool_use_id": "c", "content": "o"}
             test_cline.save(path.parent, test_cline.said("assistant", asked), test_cline.said("user", answered))
+        case "zed":
+            mention = {"Mention": {"uri": {"a": 1}, "content": "x"}}
+            made = test_zed.answer({"Thinking": {"text": "Hm"}}, "ho", test_zed.call("c"), c="o")
+            test_zed.save(path, test_zed.user("u", mention), made)
         case "copilot-cli":
             signed = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "Hm"}]}
             copilot = test_copilot_cli.Session().user("u", "hi", attachments=[{"type": "file", "path": "x"}])
