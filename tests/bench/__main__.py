@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, beside, followers, frameworks, postgres, programs, reads, rendering, search
+from tests.bench import adds, beside, followers, frameworks, importing, postgres, programs, reads, rendering, search
 from tests.bench.setting import Setting, say
 from tests.bench.table import Row
 
@@ -36,6 +36,8 @@ SETS = {
         Row("beside", 20, beside.others),
         Row("search", 60, search.search),
         Row("add-indexed", 40, search.adds_beside_the_index),
+        Row("import", 60, importing.imports),
+        Row("import-again", 30, importing.again),
         Row("start", 6, programs.start),
         Row("command", 6, programs.command),
         Row("memory", 30, programs.memory),
