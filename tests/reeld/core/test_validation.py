@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgpack import packb
 
 from reel import text, tool_call, tool_result
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.strict_json import parse
+from reel.said.blocks import InvalidRecord
 from reel.said.records import message_from_record, read_row
+from reeld.core import validation
 from reeld.core.events import Origin
-from reeld.core.validation import Altered, Expected, Row, rows_from
+from reeld.core.validation import Altered, Expected, Row, read_element, rows_from
 
 
 def _one(element: Any) -> Row:
@@ -315,3 +318,66 @@ def test_the_parts_are_read_from_the_row(element: Any) -> None:
     ((row, parts),), _ = rows_from([element])
 
     assert parts == (None if row.data_json is None else read_row(*row[:3]))
+
+
+_WORDS = st.text(max_size=6)
+_IDS = st.text(st.characters(min_codepoint=33, max_codepoint=1000), min_size=1, max_size=4)
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_IDS, inner, max_size=2),
+    max_leaves=6,
+)
+_METADATA = st.fixed_dictionaries(
+    {}, optional={"provider_metadata": st.none() | st.dictionaries(_IDS, _PLAIN, max_size=2)}
+)
+
+
+def _block(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    own = st.fixed_dictionaries({"type": st.just(kind), **fields})
+    return st.builds(lambda block, more: {**block, **more}, own, _METADATA)
+
+
+_TEXT_BLOCK = _block("text", text=_WORDS)
+_CALL_BLOCK = _block("tool_call", id=_IDS, name=_IDS, arguments=_WORDS)
+_THINKING_BLOCK = _block("thinking", text=_WORDS, signature=st.none() | _IDS)
+_RESULT_BLOCK = _block(
+    "tool_result",
+    content=_WORDS | st.lists(_TEXT_BLOCK, min_size=1, max_size=2),
+    tool_call_id=_IDS,
+    is_error=st.none() | st.booleans(),
+)
+_MESSAGES = st.builds(
+    lambda message, more: {**message, **more},
+    st.one_of(
+        st.fixed_dictionaries({"role": st.just("user"), "content": st.lists(_TEXT_BLOCK, min_size=1, max_size=2)}),
+        st.fixed_dictionaries(
+            {
+                "role": st.just("assistant"),
+                "content": st.lists(_TEXT_BLOCK | _CALL_BLOCK | _THINKING_BLOCK, min_size=1, max_size=3),
+            }
+        ),
+        st.fixed_dictionaries({"role": st.just("tool"), "content": st.lists(_RESULT_BLOCK, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"role": st.just("system"), "content": _WORDS}),
+    ),
+    _METADATA,
+)
+
+
+@given(_MESSAGES)
+def test_what_is_kept_of_a_message_is_what_its_row_says(message: dict[str, Any]) -> None:
+    """Also in the order of its fields: the message is packed from what was given, and later from the row."""
+    made, _, _ = read_element(message)
+    read = validation.checked(made.row)
+
+    assert read == made
+    assert packb(read.parts) == packb(made.parts)
+
+
+def test_what_is_too_deep_for_a_row_is_refused() -> None:
+    """Metadata may have ten levels, of which three are those of the message that they are in."""
+    deep: Any = "x"
+    for _ in range(8):
+        deep = [deep]
+    message = {"role": "user", "content": [{"type": "text", "text": "x", "provider_metadata": {"deep": deep}}]}
+    with pytest.raises(InvalidRecord, match="data_json"):
+        read_element(message)
