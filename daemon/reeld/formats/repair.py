@@ -145,7 +145,8 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     said = group.user or group.assistant
     seq = said[0]["seq"] if said else user.results[0].call.seq
-    return new_tuple(Exchange, (user, assistant, report, seq, rules.continues_server_tool(number)))
+    continues = bool(rules.tools.continuing) and rules.continues_server_tool(number)
+    return new_tuple(Exchange, (user, assistant, report, seq, continues))
 
 
 def _has_only_compacted(group: MessageGroup, exchange: Exchange) -> bool:

@@ -52,7 +52,8 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                     if speaker is not None and target.alternates:
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
-                _note_lost_signature(piece, rules, report)
+                if "provider_metadata" in piece.block:
+                    _note_lost_signature(piece, rules, report)
                 if turn is None:
                     said.append(piece)
                 else:
@@ -140,7 +141,7 @@ def _why_not_again(piece: Piece, state: RepairState, rules: Rules) -> str | None
 def _note_lost_signature(piece: Piece, rules: Rules, report: list[Change]) -> None:
     """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
     target = rules.target
-    if "provider_metadata" not in piece.block or target.any_signature:
+    if target.any_signature:
         return
     if (why := why_signature_lost(piece.block, target.provider, rules.model, target.signed_in)) is not None:
         report.append(Change(piece.seq, piece.block_index, "dropped", why))

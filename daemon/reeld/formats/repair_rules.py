@@ -23,8 +23,7 @@ class Rules(NamedTuple):
 
     def continues_server_tool(self, number: int) -> bool:
         """Return whether a group goes on while a server's tool of an earlier one works."""
-        continuing = self.tools.continuing
-        return bool(continuing) and any(key not in self.lost for key in continuing.get(number, ()))
+        return any(key not in self.lost for key in self.tools.continuing.get(number, ()))
 
     def why_unsendable(self, block: Json, position: Position) -> str | None:
         """Return why a block cannot be sent; no API accepts blank texts (rules X3 and A3)."""

@@ -43,7 +43,9 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
 
 def _parts(block: Json, position: Position) -> Iterator[Json]:
     kind = block["type"]
-    if kind == "text":
+    if kind == "text" and "provider_metadata" not in block:  # nearly always
+        yield {"type": "text", "text": block["text"]}
+    elif kind == "text":
         yield {"type": "text", "text": block["text"], **written_options(block)}
     elif kind in ("thinking", "redacted_thinking"):
         yield {"type": "reasoning", "text": block.get("text", ""), **written_options(block)}
