@@ -87,6 +87,12 @@ const actions: Record<string, (asked: any) => unknown> = {
   scheme: () => vscode.window.activeTextEditor!.document.uri.scheme,
   close: ({ name }) => user.close(path(name)),
   commands: () => user.commands(),
+  async list() {
+    const { items, message } = await user.list();
+    return [items.map(({ label, description, command }) => [label, description, command.arguments]), message];
+  },
+  refreshed: () => user.refreshed(),
+  focus: () => user.focus(),
   /** Scroll until a line is the first one in sight. */
   scroll({ line }) {
     vscode.window.activeTextEditor!.top = line;

@@ -14,6 +14,9 @@ const activated = new Emitter();
 const providers = new Map<string, any>();
 const folders: any[] = [];
 const outlines: any[] = [];
+const focused = new Emitter();
+/** The list in the side bar: what VS Code shows of it, as soon as it is in sight. */
+const tree = { provider: undefined as any, message: "", read: 0 };
 const registered = new Map<string, (...given: unknown[]) => unknown>();
 
 const nothing = { dispose() {} };
@@ -91,6 +94,10 @@ export enum QuickPickItemKind {
 
 export enum StatusBarAlignment {
   Left = 1,
+}
+
+export class TreeItem {
+  constructor(readonly label: string) {}
 }
 
 export enum SymbolKind {
@@ -298,6 +305,16 @@ export const user = {
     window.activeTextEditor = new TextEditor(new TextDocument(new Uri("file", "/notes.txt"), text));
   },
   folds: (path: string) => folders[0].provideFoldingRanges({ uri: new Uri("reel", path) }),
+  /** Return the items of the list in the side bar, and the message above them. */
+  async list(): Promise<{ items: any[]; message: string }> {
+    const rows: any[] = await tree.provider.getChildren();
+    return { items: rows.map((row) => tree.provider.getTreeItem(row)), message: tree.message };
+  },
+  /** Return how often the list was to be read again. */
+  refreshed: () => tree.read,
+  focus(): void {
+    focused.emit("it", { focused: true });
+  },
   outline: (path: string) => outlines[0].provideDocumentSymbols({ uri: new Uri("reel", path) }),
   close(path: string): void {
     const document = documents.get(`reel:${path}`);
@@ -325,6 +342,12 @@ export const window = {
     return choices.find(({ label }) => label === answer);
   },
   createQuickPick: () => new QuickPick(),
+  createTreeView(_id: string, { treeDataProvider }: { treeDataProvider: any }) {
+    tree.provider = treeDataProvider;
+    treeDataProvider.onDidChangeTreeData(() => (tree.read += 1));
+    return Object.assign(tree, { onDidChangeVisibility: () => nothing, dispose() {} });
+  },
+  onDidChangeWindowState: on(focused),
   async showInformationMessage(line: string): Promise<void> {
     user.said.push(show(line));
     user.heard.push(line);

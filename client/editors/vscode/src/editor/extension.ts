@@ -1,4 +1,4 @@
-/** The extension: documents, folds, the outline, the status bar, commands. */
+/** The extension: documents, folds, the outline, the status bar, the side bar, commands. */
 
 import * as vscode from "vscode";
 import { Client, type Sheet } from "../client";
@@ -8,6 +8,7 @@ import { commands, run, type Desk } from "./commands";
 import { Documents } from "./documents";
 import { literal } from "./literal";
 import { notice } from "./naming";
+import { SideBar } from "./sidebar";
 import { status } from "./status";
 import { Window } from "./window";
 
@@ -24,6 +25,9 @@ function outline({ lines, headings }: Sheet): vscode.DocumentSymbol[] {
     return new vscode.DocumentSymbol(lines[first]!.slice(3), "", vscode.SymbolKind.String, whole, heading);
   });
 }
+
+/** The commands that change what a list shows. */
+const LISTED: ReadonlySet<string> = new Set("ask clear clone new redo rename rewind send title undo".split(" "));
 
 /** Shows what is going on in the conversation of the active editor. */
 class StatusBar {
@@ -57,11 +61,14 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = new Documents(client, () => bar.update());
   const asking = new Asking(settings.get("ask", "") || [command || "reel", "ask"], client.socket, () => bar.update());
   const bar = new StatusBar({ client, documents, asking });
+  const side = new SideBar(client);
   const desk: Desk = { client, documents, asking, screen: new Window() };
 
   context.subscriptions.push(
     bar,
+    side,
     asking,
+    vscode.window.onDidChangeWindowState(({ focused }) => focused && side.refresh()),
     vscode.window.onDidChangeActiveTextEditor(() => bar.update()),
     { dispose: () => client.close() },
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
@@ -86,8 +93,9 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidCloseTextDocument(({ uri }) => documents.close(pathOf(uri) ?? "")),
     ...Object.entries(commands).map(([name, command]) =>
       vscode.commands.registerCommand(`${SCHEME}.${name}`, (given?: unknown) =>
-        run(desk, command, typeof given === "string" ? given : undefined),
+        run(desk, command, typeof given === "string" ? given : undefined).then(() => LISTED.has(name) && side.refresh()),
       ),
     ),
+    vscode.commands.registerCommand(`${SCHEME}.refresh`, () => side.refresh()),
   );
 }
