@@ -144,10 +144,7 @@ man: $(READY)  ## write the manual pages to build/man
 	$(BIN)/python daemon/manual.py build/man
 
 vsix:  ## make build/reel.vsix, the extension for VS Code (needs Node)
-	cd client/editors/vscode && npm ci --no-audit --no-fund
-	mkdir -p build
-	cd client/editors/vscode && npx --yes @vscode/vsce@3 package --out ../../../build/reel.vsix \
-	  --allow-missing-repository --no-rewrite-relative-links --skip-license
+	python3 client/editors/vscode/vsix.py build/reel.vsix
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,7 +1,8 @@
-"""The hooks of the build: the text of the package's page, and the manual pages and completion scripts for a wheel."""
+"""The hooks of the build: the text of the package's page, and what else a wheel has."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,8 @@ _COMPLETIONS = {
 _PICTURE = re.compile(r"^!\[[^]]*\]\((?!https://)[^)]*\)\n\n", re.MULTILINE)
 _LINK = re.compile(r"\[([^]]*)\]\((?!https://)[^)]*\)")
 _WHERE = "\nThe pages and programs that this text names are in the source distribution.\n"
+# Seconds for the extension for VS Code, which is loaded and compiled in some ten.
+_PATIENCE = 300
 _COMMAND = "from reel.cli import process; process()"
 
 
@@ -51,9 +54,26 @@ class Generated(BuildHookInterface[Any]):
             script = made / shell
             script.write_text(self._run("-c", _COMMAND, "completion", shell))
             shared[str(script)] = place
-        extension = Path(self.root, "build", "reel.vsix")
-        if extension.exists():  # made by `make vsix`, which needs Node
+        if extension := self._extension(made / "reel.vsix"):
             build_data["force_include"][str(extension)] = "reel/data/editors/reel.vsix"
+
+    def _extension(self, made: Path) -> Path | None:
+        """Return the extension for VS Code: the one of `make vsix`, else a new one if Node is there.
+
+        Without it the wheel is whole but for `reel editor vscode`, so a registry that does not answer is no error.
+        """
+        known = Path(self.root, "build", "reel.vsix")
+        if known.exists():
+            return known
+        if os.environ.get("REEL_NO_VSIX") or shutil.which("npm") is None:
+            return None
+        command = [sys.executable, str(Path(self.root, "client", "editors", "vscode", "vsix.py")), str(made)]
+        try:
+            subprocess.run(command, check=True, timeout=_PATIENCE, stdout=subprocess.PIPE)  # noqa: S603 - our own
+        except subprocess.SubprocessError as error:
+            self.app.display_warning(f"the wheel is without the extension for VS Code: {error}")
+            return None
+        return made
 
     def _run(self, *arguments: str) -> str:
         """Run Python on our own packages, and return what it prints."""

@@ -23,7 +23,7 @@ _ROOT = Path(__file__).parent.parent
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel."""
     target = tmp_path_factory.mktemp("dist")
-    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)])
+    run(["env", "REEL_NO_VSIX=1", sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)])
     (built,) = target.iterdir()
     return built
 

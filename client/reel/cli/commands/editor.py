@@ -30,5 +30,5 @@ def _editors() -> Path:
 def _vsix() -> Path:
     place = DATA / "editors" / "reel.vsix" if DATA.exists() else CHECKOUT / "build" / "reel.vsix"
     if not place.exists():
-        raise UsageError(f"{place} does not exist; make it in a checkout with: make vsix")
+        raise UsageError(f"{place} does not exist; install reel where npm is, or make it in a checkout with: make vsix")
     return place
