@@ -59,9 +59,11 @@ log = logging.getLogger(__name__)
 
 _Listening: TypeAlias = AbstractAsyncContextManager[Listener]
 
-# Allocations before a young collection, and young collections before an older one; Python's default is
-# (700, 10, 10). All threads wait for a collection. The second looks at 25,000 objects, which takes 7 ms.
-_GC = (5000, 5, 4000)
+# Allocations before a collection of what is young, and such collections before one of what has survived; Python's
+# default is (700, 10, 10). All threads wait for a collection, and one of 20,000 objects takes 6 ms. The next generation
+# has nearly none that it could free: with (5000, 5) each object was looked at twice, which took a tenth of the time of
+# adding many rows.
+_GC = (20_000, 5000, 10)
 # The interpreter's switch interval in seconds. With Python's default of 5 ms, an `add` waits up to 5 ms at each
 # handover between threads while another thread parses a request.
 _TURN = 0.001
