@@ -1,4 +1,4 @@
-"""An agent with tools: it answers whenever somebody has spoken, with any OpenAI-compatible server.
+"""An agent with tools: it answers whenever somebody has spoken, with any server that speaks OpenAI's Responses.
 
 Run ``OPENAI_BASE_URL=http://localhost:11434/v1 python examples/agent.py NAME MODEL``, and talk to it from anywhere:
 ``reel add NAME "What time is it?"``. Others see the answer grow while it comes.
@@ -19,7 +19,7 @@ TOOLS: dict[str, Callable[..., str]] = {"now": lambda: time.strftime("%A, %H:%M"
 NUMBER = {"type": "number"}
 PARAMETERS = {"now": {}, "add": {"a": NUMBER, "b": NUMBER}}
 DECLARED = [
-    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
+    {"type": "function", "name": name, "parameters": {"type": "object", "properties": properties}}
     for name, properties in PARAMETERS.items()
 ]
 
@@ -27,7 +27,7 @@ DECLARED = [
 def post(body: str) -> HTTPResponse:
     """Ask the server; its response is read line by line."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
-    request = urllib.request.Request(f"{SERVER}/chat/completions", body.encode(), headers)  # noqa: S310 - the user's own
+    request = urllib.request.Request(f"{SERVER}/responses", body.encode(), headers)  # noqa: S310 - the user's own
     response: HTTPResponse = urllib.request.urlopen(request)  # noqa: S310 - as above
     return response
 
@@ -43,7 +43,7 @@ def use(call: reel.ToolCall) -> reel.NewMessage:
 def respond(client: reel.Client, name: str, model: str) -> None:
     """Answer what was said last, and use the tools that the model asks for, until it asks for none."""
     while True:
-        with client.answer(name, "openai-chat", {"model": model, "stream": True, "tools": DECLARED}) as answer:
+        with client.answer(name, "openai-responses", {"model": model, "stream": True, "tools": DECLARED}) as answer:
             if answer.ready:
                 for line in post(answer.body):
                     answer.feed(line)

@@ -25,7 +25,7 @@ async def main(name: str, said: str) -> None:
     # The line to change; without it: FileHistoryProvider("sessions").
     history = ReelHistoryProvider(autostart=True)
     agent = Agent(
-        OpenAIChatClient(model="gpt-5.2"),
+        OpenAIChatClient(model="gpt-5.6"),
         "You are brief.",
         tools=[what_time_is_it],
         context_providers=[history],

@@ -12,7 +12,7 @@ case ${1:-} in
         url=${ANTHROPIC_BASE_URL:-https://api.anthropic.com}/v1/messages
         key="x-api-key: ${ANTHROPIC_API_KEY:?is not set}" ;;
     openai)
-        url=${OPENAI_BASE_URL:-https://api.openai.com/v1}/chat/completions
+        url=${OPENAI_BASE_URL:-https://api.openai.com/v1}/responses
         key="authorization: Bearer ${OPENAI_API_KEY:?is not set}" ;;
     gemini)
         url=${GEMINI_BASE_URL:-https://generativelanguage.googleapis.com}/v1beta/models/${2:?which model? provider.sh gemini MODEL}

@@ -22,7 +22,7 @@ def what_time_is_it() -> str:
 
 async def main(name: str, said: str) -> None:
     """Say something to the agent, and print its answer."""
-    agent = Agent("openai:gpt-5.2", instructions="You are brief.", tools=[what_time_is_it])
+    agent = Agent("openai:gpt-5.6", instructions="You are brief.", tools=[what_time_is_it])
     # The line to change; without it: InMemoryConversationStore().
     store = ReelConversationStore(autostart=True)
     conversation = await store.load(name) or Conversation(conversation_id=name)

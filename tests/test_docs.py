@@ -68,10 +68,10 @@ def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
     """The blocks of the page run as one program, against a provider that streams, calls a tool, and answers whole."""
     page = (documents.DOCS / "python.md").read_text()
     program = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
-    with serving("openai_chat") as provider:
+    with serving("openai_responses") as provider:
         call = ("call_1", "look_up", '{"word": "tape deck"}')
-        provider.answers += [answers.chat_words("It is ", "a spool."), answers.chat_calls(call)]
-        provider.answers += [answers.chat_words("As I said."), answers.chat()]
+        provider.answers += [answers.responses_words("It is ", "a spool."), answers.responses_calls(call)]
+        provider.answers += [answers.responses_words("As I said."), answers.responses_text("the last word")]
         url = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
         printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
 

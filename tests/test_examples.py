@@ -125,8 +125,8 @@ def test_netcat(daemon: Daemon) -> None:
 
 def test_agent(daemon: Daemon) -> None:
     """The agent answers messages from before and after its start, and shows its answer as it grows."""
-    with serving("openai_chat") as provider, daemon.client() as client:
-        provider.answers += [answers.chat_words("Hi", " there"), answers.chat_words("Bye")]
+    with serving("openai_responses") as provider, daemon.client() as client:
+        provider.answers += [answers.responses_words("Hi", " there"), answers.responses_words("Bye")]
         client.add("ann", "Hello", create=True)
         where = f"{provider.url}/v1"
         with (
@@ -148,8 +148,8 @@ def test_agent(daemon: Daemon) -> None:
 
 def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a user writes during the answer, it is added, and the agent answers again, with it before what was written."""
-    with serving("openai_chat") as provider, daemon.client() as client:
-        provider.answers += [answers.chat_words("Hi"), answers.chat_words("Bye")]
+    with serving("openai_responses") as provider, daemon.client() as client:
+        provider.answers += [answers.responses_words("Hi"), answers.responses_words("Bye")]
         answer = provider.answer
 
         def speak_meanwhile(path: str, body: Json) -> Json | list[Json]:
@@ -163,15 +163,15 @@ def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPat
             assert ["ann: listening", "answered #2", "answered #4"] == agent.read(3)
 
     assert [] == provider.problems
-    assert ["Hello", "Hi", "One more thing"] == [message["content"] for message in provider.bodies[1]["messages"]]
+    assert ["Hello", "Hi", "One more thing"] == [message["content"] for message in provider.bodies[1]["input"]]
 
 
 def test_agent_with_tools(daemon: Daemon) -> None:
     """The agent uses its tools, reports the failure of a tool to the model, and answers with the results."""
-    with serving("openai_chat") as provider, daemon.client() as client:
+    with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [
-            answers.chat_calls(("c1", "add", '{"a": 2, "b": 3}'), ("c2", "add", '{"a": 2}')),
-            answers.chat_words("Five"),
+            answers.responses_calls(("c1", "add", '{"a": 2, "b": 3}'), ("c2", "add", '{"a": 2}')),
+            answers.responses_words("Five"),
         ]
         client.add("ann", "2 + 3?", create=True)
         with running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=f"{provider.url}/v1") as agent:
@@ -184,7 +184,7 @@ def test_agent_with_tools(daemon: Daemon) -> None:
         if block["type"] == "tool_result"
     ]
     assert [] == provider.problems
-    assert "5" == provider.bodies[1]["messages"][-2]["content"]
+    assert "5" == provider.bodies[1]["input"][-2]["output"]
 
 
 def _call_and_words() -> tuple[Json, Json]:
@@ -331,14 +331,16 @@ def text_of(block: Block) -> str:
     ("words", "api", "variable", "response"),
     [
         (["anthropic"], "anthropic", "ANTHROPIC", answers.anthropic_stream("c1")),
-        (["openai"], "openai_chat", "OPENAI", answers.chat_words("Hi")),
+        (["openai"], "openai_responses", "OPENAI", answers.responses_words("Hi")),
         (["gemini", "m"], "gemini", "GEMINI", [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}]),
     ],
 )
 def test_provider(words: list[str], api: str, variable: str, response: list[Json]) -> None:
     """The script sends what it reads, prints what comes back, and keeps the key out of the command line."""
     body = {"model": "m", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
-    if api == "gemini":
+    if api == "openai_responses":
+        body = {"model": "m", "stream": True, "input": "Hello"}
+    elif api == "gemini":
         body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
     with serving(api) as provider:
         provider.answers.append(response)

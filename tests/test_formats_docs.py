@@ -15,7 +15,7 @@ from tests.daemon import Daemon
 from tests.formats.checker import check
 from tests.patience import PATIENCE
 from tests.reel.streams.samples.anthropic import ANTHROPIC
-from tests.reel.streams.samples.openai_chat import CHAT
+from tests.reel.streams.samples.openai_responses import RESPONSES
 from tests.reeld.formats.histories import (
     Json,
     call,
@@ -211,7 +211,7 @@ def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
     (tmp_path / "curl").write_text(_CURL)
     (tmp_path / "curl").chmod(0o755)
     (tmp_path / "anthropic.answer").write_bytes(ANTHROPIC.data)
-    (tmp_path / "openai.answer").write_text(json.dumps(CHAT.body))
+    (tmp_path / "openai.answer").write_text(json.dumps(RESPONSES.body))
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, "HERE": str(tmp_path)}
     environment |= {"ANTHROPIC_API_KEY": "key", "OPENAI_API_KEY": "key", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     with daemon.client() as client:
@@ -227,5 +227,5 @@ def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
     assert ["user", "assistant", "user", "assistant"] == roles
     assert [] == check("anthropic", json.loads((tmp_path / "anthropic.sent").read_text()))
     sent = json.loads((tmp_path / "openai.sent").read_text())
-    assert [] == check("openai_chat", sent)
+    assert [] == check("openai_responses", sent)
     assert ANTHROPIC.text in json.dumps(sent)

@@ -200,3 +200,36 @@ def interactions_stream(call: str) -> list[Json]:
             {"event_type": "step.stop", "index": index},
         ]
     return [*events, {"event_type": "interaction.completed", "interaction": _interaction("requires_action")}]
+
+
+def responses_words(*pieces: str) -> list[Json]:
+    """Make a stream of a text in pieces."""
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    text = {"type": "output_text", "text": "".join(pieces), "annotations": []}
+    at = {"output_index": 0, "content_index": 0, "item_id": "msg_1"}
+    events: list[Json] = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.content_part.added", **at, "part": {**text, "text": ""}},
+        *({"type": "response.output_text.delta", **at, "delta": piece} for piece in pieces),
+        {"type": "response.output_item.done", "output_index": 0, "item": {**item, "content": [text]}},
+    ]
+    return [*events, _responses_end({**item, "content": [text]})]
+
+
+def responses_calls(*calls: tuple[str, str, str]) -> list[Json]:
+    """Make a stream of calls, each given by its id, its name and its arguments."""
+    items = [{**_function_call(call_id), "name": name, "arguments": arguments} for call_id, name, arguments in calls]
+    done = [
+        {"type": "response.output_item.done", "output_index": index, "item": item} for index, item in enumerate(items)
+    ]
+    return [*done, _responses_end(*items)]
+
+
+def responses_text(words: str) -> Json:
+    """Make a whole response with a text."""
+    end: Json = responses_words(words)[-1]["response"]
+    return end
+
+
+def _responses_end(*items: Json) -> Json:
+    return {"type": "response.completed", "response": {**_responses_top("completed"), "output": list(items)}}
