@@ -97,6 +97,54 @@ def test_a_compaction(tmp_path: Path) -> None:
     assert "<summary>\nShort\n</summary>" in compacted.summary.parts[0].blocks[0]["text"]
 
 
+def system(**fields: Any) -> dict[str, Any]:
+    """Return a system message."""
+    return {"role": "system", "content": "", **fields}
+
+
+def test_system_prompts(tmp_path: Path) -> None:
+    """A later system message changes sections of the prompt on its branch, and only there."""
+    first = system(sections={"preamble": "You help.", "skills": "<skills/>"}, toolsAdded=[{"name": "read"}])
+    made = Session().entry("message", "s1", message=first).user("u1", "Hi").answer("a1", "Hello")
+    made.entry("message", "s2", message=system(content="More.", sections={"skills": None, "cwd": "/"}))
+    made.user("u2", "So").entry("message", "s3", after="a1", message=system(sections={"cwd": "/x"}))
+
+    found = read(made, tmp_path)
+
+    assert [
+        "You help.\n\n<skills/>",
+        "More.\n\nYou help.\n\n/",
+        "You help.\n\n<skills/>\n\n/x",
+    ] == [text for role, text in found.texts if role == "system"]
+    steps = ["system:s1", "user:u1", "assistant:a1", "system:s2", "user:u2", "back:a1", "system:s3"]
+    assert steps == outline(found.steps)
+    assert {"system.toolsAdded": 1} == found.counts.left_out
+
+
+@pytest.mark.parametrize(("text", "said"), [("Be brief", []), ("Be long", ["system:k/system"])])
+def test_a_compaction_with_a_prompt(tmp_path: Path, text: str, said: list[str]) -> None:
+    """System messages are not kept beside the summary: the prompt is that of the compaction, if it is another one."""
+    made = Session().entry("message", "s1", message=system(content="Be brief")).user("u1", "Hi").answer("a1", "Hello")
+    checkpoint, usage = system(content=text, toolsAdded=[]), {"input": 3}
+    made.entry("compaction", "k", summary="S", firstKeptEntryId="s1", systemMessage=checkpoint, usage=usage)
+
+    found = read(made.user("u2", "Then"), tmp_path)
+
+    assert ["compacted:k u1 a1", *said, "user:u2"] == outline(found.steps)[3:]
+    assert [usage] == [step.data["usage"] for step in found.steps if isinstance(step, Kept)]
+
+
+def test_usage_beside_answers(tmp_path: Path) -> None:
+    """What the tool used for itself counts, and an edit of what the model gets is a note."""
+    made = Session().user("u1", "Hi").entry("usage", "w", model="m", usage={"cacheRead": 5})
+
+    found = read(made.entry("context_edit", "e", targetId="u1", replacement=None), tmp_path)
+
+    assert ["user:u1", "note:e"] == outline(found.steps)
+    kept = [step for step in found.steps if isinstance(step, Kept) and step.kind == "usage"]
+    assert [{"cacheRead": 5}] == [step.data["usage"] for step in kept]
+
+
 def test_the_first_version(tmp_path: Path) -> None:
     """Records without ids follow one another, and a compaction names the first kept one by its number."""
     made = Session(version=None)
@@ -171,12 +219,14 @@ def test_signatures(tmp_path: Path, api: str, signature: str, block: dict[str, A
 def test_forks(tmp_path: Path) -> None:
     """A session whose header names another file is a fork of that session; a file without a header is none."""
     Session("a").user("u1", "Hi").write(tmp_path / "--x--/2026-08-02_a.jsonl")
-    Session("b", parentSession=f"{tmp_path}/--x--/2026-08-02_a.jsonl").user("u1", "Hi").write(tmp_path / "1_b.jsonl")
+    Session("b", parentSession=f"{tmp_path}/--x--/2026-08-02_a.jsonl").user("u1", "Hi").write(tmp_path / "1_b_c.jsonl")
+    Session("c", parentSession="C:\\\\sessions\\\\1_b_c.jsonl").user("u1", "Hi").write(tmp_path / "2_c.jsonl")
     (tmp_path / "run-history.jsonl").write_text('{"type": "other"}\n')
 
     found = TOOL.discover(tmp_path).sources
 
-    assert [("pi/a", ""), ("pi/b", "pi/a")] == [(source.conversation, source.fork_of) for source in found]
+    forks = [(source.conversation, source.fork_of) for source in found]
+    assert [("pi/a", ""), ("pi/b", "pi/a"), ("pi/c", "pi/b")] == forks
 
 
 def test_agents_made_from_pi(tmp_path: Path) -> None:

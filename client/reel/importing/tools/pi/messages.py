@@ -1,12 +1,12 @@
 """Reads the messages of pi, as its model gets them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reel.base.strict_json import Json
 from reel.importing.sources import agent_parts
 from reel.importing.sources.agent_parts import RESULT_ROLE, Author
-from reel.importing.values import other_fields, text_in
+from reel.importing.values import map_in, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.openai import PROVIDER as OPENAI
 from reel.providers.refusals import Refusals
@@ -23,8 +23,9 @@ _COMMON = frozenset({"role", "content", "timestamp"})
 _FIELDS = {
     "user": _COMMON,
     "assistant": _COMMON | {"api", "provider", "model", "usage", "stopReason", "errorMessage"},
-    RESULT_ROLE: _COMMON | {"toolCallId", "toolName", "isError"},
-    "tool": _COMMON | {"toolCallId", "toolName", "isError"},
+    "system": _COMMON | {"sections"},
+    RESULT_ROLE: _COMMON | {"toolCallId", "toolName", "isError", "usage"},
+    "tool": _COMMON | {"toolCallId", "toolName", "isError", "usage"},
     "bashExecution": _COMMON
     | {"command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath", "excludeFromContext"},
     "branchSummary": _COMMON | {"summary", "fromId"},
@@ -93,6 +94,24 @@ def left_out_of(found: Json) -> Iterator[str]:
 def summary_text(summary: str, of_branch: bool = False) -> str:  # noqa: FBT001, FBT002 - of two texts
     """Return a summary as the model gets it."""
     return f"{_BRANCH}{summary}</summary>" if of_branch else f"{_SUMMARY}{summary}\n</summary>"
+
+
+class Prompt(NamedTuple):
+    """A system prompt: a text, and sections that later messages replace by their names."""
+
+    text: str = ""
+    sections: Mapping[str, str] = {}
+
+    def changed(self, found: Json) -> "Prompt":
+        """Return the prompt after a system message; a section of null is removed."""
+        added = agent_parts.read_parts(found.get("content"), Author(""), Refusals(""))
+        texts = [self.text, *(block["text"] for block in added if block["type"] == "text")]
+        sections = {**self.sections, **map_in(found, "sections")}
+        kept = {name: text for name, text in sections.items() if type(text) is str}
+        return Prompt("\n\n".join(filter(None, texts)), kept)
+
+    def __str__(self) -> str:
+        return "\n\n".join(filter(None, [self.text, *self.sections.values()]))
 
 
 def _answer(found: Json, tool: str, refusals: Refusals) -> Message:

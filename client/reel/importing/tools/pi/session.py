@@ -8,7 +8,14 @@ from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines
 from reel.importing.sources.record_tree import START, RecordTree
 from reel.importing.steps import REPEATED, Compacted, Kept, Part, Said, Source, Step
-from reel.importing.tools.pi.messages import is_incomplete, left_out_of, read_message, summary_text, unknown_kind
+from reel.importing.tools.pi.messages import (
+    Prompt,
+    is_incomplete,
+    left_out_of,
+    read_message,
+    summary_text,
+    unknown_kind,
+)
 from reel.importing.values import map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
@@ -40,8 +47,10 @@ _FIELDS = {
         "thinkingLevel",
     },
     "message": _PLACE | {"message"},
-    "compaction": _PLACE | {"summary", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore"},
-    "branch_summary": _PLACE | {"summary", "fromId"},
+    "compaction": _PLACE
+    | {"summary", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore", "systemMessage", "usage"},
+    "branch_summary": _PLACE | {"summary", "fromId", "usage"},
+    "usage": _PLACE | {"kind", "purpose", "role", "api", "provider", "model", "usage", "stopReason", "errorMessage"},
     "custom_message": _PLACE | {"customType", "content", "display"},
     "model_change": _PLACE | {"provider", "modelId", "model", "role"},
     "session_info": _PLACE | {"name"},
@@ -66,6 +75,9 @@ class Session(JsonLines):
         self._refusals = Refusals(tool, self.counts.refused)
         # The ids of all records in their order: the first versions name a record by its number.
         self._ids: list[str] = []
+        # The system prompt after each record, and the records that say one.
+        self._prompts: dict[str, Prompt] = {START: Prompt()}
+        self._saying_prompts: set[str] = set()
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
@@ -75,10 +87,13 @@ class Session(JsonLines):
         if parent is None:
             parent = START if "parentId" in found else self._tree.newest
         self._ids.append(record)
+        self._prompts[record] = self._prompts.get(parent, Prompt())
         if kind == "session":
             self._read_header(found)
         elif not record:
             self.counts.ignore(REPEATED)
+        elif kind == "message" and map_in(found, "message").get("role") == "system":
+            yield from self._read_system(found, map_in(found, "message"), record, parent, line)
         elif kind == "message":
             yield from self._read_message(found, map_in(found, "message"), record, parent, line)
         elif kind in ("custom_message", "branch_summary"):
@@ -98,6 +113,21 @@ class Session(JsonLines):
         self._about.facts["cwd"] = text_in(found, "cwd")
         self._about.name(text_in(found, "title"))
 
+    def _read_system(self, found: Json, message: Json, record: str, parent: str, line: int) -> Iterator[Step]:
+        """Read a system message: the whole prompt, or a change of it."""
+        self.counts.map()
+        self.counts.left_out.update([*other_fields(found, _FIELDS["message"]), *left_out_of(message)])
+        prompt = self._prompts[record] = self._prompts[record].changed(message)
+        sent = milliseconds(message.get("timestamp")) or milliseconds(found.get("timestamp"))
+        yield from self._about.begin()
+        yield from self._tree.follow(parent)
+        yield from self._say_prompt(prompt, record, sent, line)
+        self._tree.add(record, parent, record)
+
+    def _say_prompt(self, prompt: Prompt, ref: str, sent: int | None, line: int) -> Iterator[Step]:
+        self._saying_prompts.add(ref)
+        yield Said("system", (Part(ref, [text_block(str(prompt))]),), {}, sent, line)
+
     def _read_other(self, found: Json, kind: str, record: str, parent: str, line: int) -> Iterator[Step]:
         self._tree.add(record, parent)
         if kind in _IGNORED:
@@ -109,11 +139,12 @@ class Session(JsonLines):
             if kind in _TITLES:
                 self._about.name(text_in(found, _TITLES[kind]))
             return
-        if kind == "model_usage":
+        if kind in ("model_usage", "usage"):
             self.counts.map()
+            self.counts.left_out.update(other_fields(found, _FIELDS["usage"], f"{kind}."))
             yield from self._usage(found, record, milliseconds(found.get("timestamp")), line)
             return
-        if kind in ("label", "session_init"):
+        if kind in ("label", "session_init", "context_edit"):
             self.counts.map()
         else:
             self.counts.note(kind or "without a type")
@@ -166,12 +197,19 @@ class Session(JsonLines):
         self.counts.left_out.update(other_fields(found, _FIELDS["compaction"], "compaction."))
         number = found.get("firstKeptEntryIndex")
         by_number = self._ids[number] if type(number) is int and 0 < number < len(self._ids) else ""
-        kept = self._tree.between(text_in(found, "firstKeptEntryId") or by_number, parent)
+        refs = self._tree.between(text_in(found, "firstKeptEntryId") or by_number, parent)
+        kept = tuple(ref for ref in refs if ref not in self._saying_prompts)
         text = summary_text(text_in(found, "summary"))
         sent = milliseconds(found.get("timestamp"))
         yield from self._about.begin()
         yield Compacted(Said("user", (Part(record, [text_block(text)]),), {"provider": self._tool}, sent, line), kept)
         self._tree.add(record, parent, kept[-1] if kept else record)
+        before, checkpoint = self._prompts[record], map_in(found, "systemMessage")
+        if checkpoint and (prompt := Prompt().changed(checkpoint)) != before:
+            self._prompts[record] = prompt
+            yield from self._say_prompt(prompt, f"{record}/system", sent, line)
+            self._tree.add(record, parent, f"{record}/system")
+        yield from self._usage(found, record, sent, line)
 
     def _note(self, found: Json, record: str, line: int) -> Iterator[Step]:
         yield from self._about.begin()

@@ -39,33 +39,38 @@ def _places(environment: Mapping[str, str], below: tuple[str, ...], variables: t
 def _discover(root: Path, tool: str) -> Found:
     """Find the sessions; a fork comes after the session that its header names."""
     problems: list[Problem] = []
-    found: dict[str, Source] = {}
+    headers: list[tuple[Entry, Json]] = []
     for entry in files_below(root, (_SUFFIX,), problems):
         try:
             header = _header_of(entry.path)
         except OSError as error:
             problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
             continue
-        if header is None and entry.path != root.resolve():
-            continue  # such as the records of an extension
-        source = _source(entry, header or {}, tool)
+        if header is not None or entry.path == root.resolve():  # another one is, say, of an extension
+            headers.append((entry, header or {}))
+    ids = {entry.path.name: text_in(header, "id") for entry, header in headers}
+    found: dict[str, Source] = {}
+    for entry, header in headers:
+        source = _source(entry, header, tool, ids)
         other = found.get(source.conversation)
         if other is None or source.size > other.size:
             found[source.conversation] = source
     return Found(forks_last(found.values()), problems)
 
 
-def _source(entry: Entry, header: Json, tool: str) -> Source:
+def _source(entry: Entry, header: Json, tool: str, ids: Mapping[str, str]) -> Source:
+    """Return the source of a session; ``ids`` has the ids of all sessions, by the names of their files."""
     path = entry.path
     session = text_in(header, "id") or _id_in(path.name)
-    origin = _id_in(text_in(header, "parentSession") or text_in(header, "branchedFrom"))
+    named = (text_in(header, "parentSession") or text_in(header, "branchedFrom")).replace("\\", "/").rpartition("/")[2]
+    origin = ids.get(named) or _id_in(named)
     fork_of = name_of(tool, origin) if origin and origin != session else ""
     return Source(str(path), name_of(tool, session), entry.size, entry.modified, fork_of)
 
 
-def _id_in(path: str) -> str:
+def _id_in(name: str) -> str:
     """Return the id of a session in the name of its file, which may have the time before it."""
-    return path.replace("\\", "/").rpartition("/")[2].removesuffix(_SUFFIX).rpartition("_")[2]
+    return name.removesuffix(_SUFFIX).rpartition("_")[2]
 
 
 def _header_of(path: Path) -> Json | None:
