@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
-from reel.importing.values import digest, map_in, milliseconds, other_fields, text_in
+from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
+from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
 
 # Records that contribute nothing to the conversation, or only repeat others.
@@ -24,6 +25,14 @@ IGNORED = {
     "continued-in": "link to another session",
     "agent-setting": "setting",
     "marble-origami-commit": "setting",
+    "atis-latch": "setting",
+    "tools-used": "list of tools",
+    "cost-state": "costs so far",
+    "worktree-state": "worktree",
+    # Whole requests, again and again: what they say is in the other records.
+    "api-request": "request",
+    "api-request-shape": "request",
+    "api-request-blob": "request",
 }
 # The same for subtypes of system records, and for attachments; and suffixes of the names of others.
 _IGNORED_SYSTEM = {
@@ -32,19 +41,27 @@ _IGNORED_SYSTEM = {
     "microcompact_boundary": "cache of results",
     "file_snapshot": "state of files",
 }
-_KNOWN_SYSTEM = ("api_error", "informational", "local_command", "away_summary", "compact_boundary")
+_KNOWN_SYSTEM = (
+    *("api_error", "informational", "local_command", "away_summary", "compact_boundary"),
+    "model_refusal_no_fallback",
+)
 _IGNORED_ATTACHMENTS = {
     "hook_": "hook",
     "_delta": "list of tools",
     "_listing": "list of tools",
     "_reminder": "reminder",
     "command_permissions": "mode",
+    "prompt_snapshot": "system prompt",
 }
+# Events of hooks whose output the model gets.
+_HEARD_HOOKS = ("SessionStart", "UserPromptSubmit")
 # Records about the conversation as a whole, and the field with their content.
 FACTS = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle", "agent-name": "agentName"}
 _PR_LINK = ("prUrl", "url")
 # The model name that Claude Code uses for text of no model, such as an API error.
 _SYNTHETIC = "<synthetic>"
+# An answer that Claude Code itself puts into the conversation, and sends.
+_NO_RESPONSE = "No response requested."
 # Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
 
@@ -70,6 +87,8 @@ class Record(NamedTuple):
         kept: the log record that it becomes instead of messages, if any.
         joins: whether it continues a message, rather than being a person's decision about where to go on: a result, or
             a prompt that was typed while the model worked.
+        beside: whether the program put it beside a message: it may be left behind like a result, but does not join what
+            follows another predecessor.
         answer: the id of the answer that it is a part of, if it is the assistant's.
         usage: the usage of that answer so far.
     """
@@ -79,6 +98,7 @@ class Record(NamedTuple):
     said: tuple[Said, ...] = ()
     kept: Kept | None = None
     joins: bool = False
+    beside: bool = False
     answer: str = ""
     usage: Kept | None = None
 
@@ -106,6 +126,8 @@ def rule_for(found: Json) -> str:
         return _IGNORED_SYSTEM.get(text_in(found, "subtype"), "")
     if kind == "attachment":
         what = text_in(map_in(found, "attachment"), "type")
+        if _heard(found) is not None:
+            return ""
         return next(
             (rule for sign, rule in _IGNORED_ATTACHMENTS.items() if what.startswith(sign) or what.endswith(sign)), ""
         )
@@ -189,7 +211,10 @@ def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
 
 def _is_error(found: Json) -> bool:
     """Whether an answer is text of Claude Code itself."""
-    return text_in(map_in(found, "message"), "model") == _SYNTHETIC or found.get("isApiErrorMessage") is True
+    message = map_in(found, "message")
+    if found.get("isApiErrorMessage") is True:
+        return True
+    return text_in(message, "model") == _SYNTHETIC and _text_of(message.get("content")) != _NO_RESPONSE
 
 
 def _is_queued(attachment: Json) -> bool:
@@ -209,7 +234,11 @@ def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None
 def _system(found: Json, line: int) -> Record:
     uuid, parent = _chain(found)
     sent = milliseconds(found.get("timestamp"))
-    return Record(uuid, parent, kept=_note(found, uuid, sent, line, text_in(found, "content") or None))
+    text = text_in(found, "content")
+    if text and text_in(found, "subtype") == "local_command":  # the model gets it as a user's message
+        metadata = {"claude_code": {"subtype": "local_command"}}
+        return Record(uuid, parent, (Said("user", (Part(uuid, [text_block(text)]),), metadata, sent, line),))
+    return Record(uuid, parent, kept=_note(found, uuid, sent, line, text or None))
 
 
 def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
@@ -219,7 +248,37 @@ def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
     if _is_queued(attachment):
         blocks = anthropic_blocks(attachment.get("prompt"), refusals)
         return Record(uuid, parent, _messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
+    if (heard := _heard(found)) is not None:
+        role = text_in(found, "renderedRole") or "system"
+        metadata = {"claude_code": {"renderedRole": role, "attachment": text_in(attachment, "type")}}
+        said = Said("user", (Part(uuid, anthropic_blocks(heard, refusals)),), metadata, sent, line)
+        return Record(uuid, parent, (said,), joins=True, beside=True)
     return Record(uuid, parent, kept=_note(found, uuid, sent, line, None))
+
+
+def _heard(found: Json) -> Any:
+    """Return what the model gets of an attachment, such as what a hook printed; ``None`` if it gets nothing."""
+    attachment = map_in(found, "attachment")
+    if _is_queued(attachment):
+        return None
+    rendered = [content for one in list_in(found, "rendered") if type(one) is dict and (content := one.get("content"))]
+    if rendered:
+        return [block for content in rendered for block in _as_blocks(content)]
+    name = text_in(attachment, "hookName") or text_in(attachment, "hookEvent")
+    content = attachment.get("content")
+    text = "\n".join(one for one in content if type(one) is str) if type(content) is list else content
+    kind = text_in(attachment, "type")
+    if not text or type(text) is not str:
+        return None
+    if kind == "hook_additional_context":
+        return f"<system-reminder>\n{name} hook additional context: {text}\n</system-reminder>"
+    if kind == "hook_success" and text_in(attachment, "hookEvent") in _HEARD_HOOKS:
+        return f"<system-reminder>\n{name} hook success: {text}\n</system-reminder>"
+    return None
+
+
+def _as_blocks(content: Any) -> list[Any]:
+    return content if type(content) is list else [{"type": "text", "text": content}]
 
 
 def _note(found: Json, uuid: str, sent: int | None, line: int, text: str | None) -> Kept:

@@ -48,6 +48,8 @@ class Thread:
         self._between: list[Step] = []
         # The messages that are kept when the conversation is compacted.
         self._preserved: tuple[int, ...] = ()
+        # Whether they come before the summary.
+        self._are_before = False
 
     def knows(self, uuid: str) -> bool:
         """Return whether a record belongs to this thread."""
@@ -75,7 +77,11 @@ class Thread:
             listed = list_in(map_in(details, "preservedMessages"), "uuids")
             ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
             yield from self.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
+            anchors = (text_in(map_in(details, key), "anchorUuid") for key in ("preservedMessages", "preservedSegment"))
+            self._are_before = record.uuid in anchors
         elif found.get("isCompactSummary") is True and record.said:
+            if direction := text_in(map_in(found, "summarizeMetadata"), "direction"):
+                self._are_before = direction == "from"
             yield from self.summarize(record)
         else:
             yield from self.take(record)
@@ -117,14 +123,16 @@ class Thread:
         """Process a summary, which replaces the conversation before it."""
         yield from self.flush()
         self._go_to(_START)
-        yield Compacted(record.said[0], tuple(map(self._records.name, self._preserved)))
+        kept, self._preserved = self._preserved, ()
+        names = tuple(map(self._records.name, kept))
+        before, after = (names, ()) if self._are_before else ((), names)
+        yield Compacted(record.said[0], after, before)
         summary = self._note(record.uuid)
-        self._append(summary, _PROMPT)
-        for kept in self._preserved:
-            self._append(kept, self._kinds[kept])
+        for message in (*kept, summary) if self._are_before else (summary, *kept):
+            self._append(message, _PROMPT if message == summary else self._kinds[message])
         # A record that names the summary as its predecessor follows the kept messages.
         self._anchors[summary] = self._tip
-        self._preserved = ()
+        self._are_before = False
 
     def flush(self) -> Iterator[Step]:
         """Yield steps that waited for more parts of an answer."""
@@ -188,7 +196,7 @@ class Thread:
 
     def _continues(self, record: Record, after: int) -> bool:
         """Return whether a record continues the conversation, rather than beginning a new branch."""
-        if after == self._tip or record.joins:
+        if after == self._tip or (record.joins and not record.beside):
             return True
         place = _NOWHERE if after == _START else self._places[after]
         if place == _NOWHERE:

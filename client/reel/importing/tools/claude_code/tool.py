@@ -16,6 +16,7 @@ from reel.importing.tools.claude_code.records import (
     unknown_type,
 )
 from reel.importing.tools.claude_code.thread import Thread
+from reel.importing.tools.claude_code.waiting import Line, Waiting
 from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 
 _NAME = "claude-code"
@@ -99,6 +100,7 @@ class Session(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._threads: dict[str, Thread] = {}
+        self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
         self._facts: dict[str, str] = {"source": source.path, **source.about}
         self._part: str | None = None
@@ -112,15 +114,20 @@ class Session(JsonLines):
             self._take_fact(kind, found)
             return
         uuid = text_in(found, "uuid")
-        if self._knows(uuid):
+        if self._knows(uuid) or self._waiting.has(uuid):
             self.counts.ignore(REPEATED)
             return
         if not uuid:
-            uuid = found["uuid"] = self._id_for(found)
+            found["uuid"] = self._id_for(found)
+        for one in self._waiting.take(Line(found, line)):
+            yield from self._read_placed(one.found, one.number)
+
+    def _read_placed(self, found: Json, line: int) -> Iterator[Step]:
+        """Read a record whose predecessor was read, if there is one."""
         part, thread = self._thread_of(found)
         if rule := rule_for(found):
             self.counts.ignore(rule)
-            thread.follow(uuid, parent_of(found))
+            thread.follow(text_in(found, "uuid"), parent_of(found))
             return
         steps = self._read_chained(thread, found, line)
         yield from self._in_part(part, found, steps)
@@ -144,6 +151,8 @@ class Session(JsonLines):
 
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back."""
+        for one in self._waiting.end():
+            yield from self._read_placed(one.found, one.number)
         for part, thread in self._threads.items():
             yield from self._in_part(part, {}, thread.flush())
         title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")
@@ -169,7 +178,8 @@ class Session(JsonLines):
     def _id_for(self, found: Json) -> str:
         """Return an id for a record without one, from its content and the count of earlier equal ones."""
         made = ref_of(found)
-        return next(name for number in count(1) if not self._knows(name := f"{made}-{number}"))
+        names = (f"{made}-{number}" for number in count(1))
+        return next(name for name in names if not self._knows(name) and not self._waiting.has(name))
 
     def _knows(self, uuid: str) -> bool:
         return any(thread.knows(uuid) for thread in self._threads.values())
