@@ -1,14 +1,10 @@
-"""The command ``chat``: a prompt around ``ask``.
+"""The command ``chat``: a prompt around ``ask``."""
 
-It uses the standard library's readline: editing and history as in the shell, with the user's own ``~/.inputrc``, and
-pasted lines stay together. prompt_toolkit edits several lines in place, but to import it takes three times as long as
-to start Python (readline: 2 %), and it is 10 MB in two packages; ``/edit`` opens the user's editor for that. The
-history is what the user said in the conversation, so it is in no file.
-"""
-
+import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from glob import glob
 
 from reel.base.errors import NotFound, ReelError
 from reel.base.values import clean
@@ -16,32 +12,30 @@ from reel.cli.commands.ask import add_question
 from reel.cli.commands.edit import write_in_editor
 from reel.cli.commands.shared.answering import answer
 from reel.cli.commands.shared.place import tags_of_place
+from reel.cli.commands.shared.prompt import FENCE, Prompt
+from reel.cli.commands.shared.question import Question
+from reel.cli.commands.shared.tool_runs import ToolRuns, declared
 from reel.cli.commands.shared.via import Provider, provider_of
 from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK
+from reel.cli.screen.streamed import StreamedMarkdown
 from reel.cli.screen.transcript import Transcript
 from reel.reading.failures import explain
-from reel.reading.wording import count, cut, flat, safe_lines
+from reel.reading.wording import count, cut, flat
 from reel.replies import AgentInfo
-from reel.said.messages import Message
+from reel.said.messages import Block, Message
 from reel.said.new_messages import text
-
-try:
-    import readline
-except ImportError:  # a Python that was built without it
-    readline = None  # type: ignore[assignment]
+from reel.said.tool_calls import ToolCall
 
 # How many messages are shown at the beginning, and how many of the user's are in the history.
 _SHOWN = 2
 _HISTORY = 200
-# Two lines of this begin and end a message of several lines.
-_FENCE = '"""'
+# How many of the newest messages are looked at for the question that an answer belongs to.
+_LOOKED_AT = 1000
 # How much of a message that was taken back is shown, in columns.
 _CUT = 60
-# In bash's style: readline must not count what is between these as columns.
-_HIDDEN_START, _HIDDEN_END = "\x01", "\x02"
 
 
 class _Quit(Exception):
@@ -86,15 +80,24 @@ class _Chat:
         self._ctx = ctx
         # By its id, because it may be renamed while it is open.
         self._agent, self._id = info.name, info.id
+        self._via: str | None = None
         self._provider = provider
+        self._prompt = Prompt(ctx, self._offers)
+        self._tools = ToolRuns(ctx, self._prompt)
+        # What goes with the next question.
+        self._attached = Question()
         # The seq up to which everything was shown or said here.
         self._seen = 0
         # The heads before and after each question that was asked here and can still be undone.
         self._exchanges: list[tuple[int, int]] = []
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "undo": ("take back the last question and its answer", self._undo),
-            "retry": ("have the last question answered, if it was not", self._retry),
+            "retry": ("take the last answer back, if there is one, and ask again", self._retry),
             "edit": ("write a message in your editor", self._edit),
+            "attach": ("send a file with the next question: /attach FILE", self._attach),
+            "model": ("show who answers, or ask another model: /model NAME", self._model),
+            "via": ("let another provider answer: /via NAME", self._other),
+            "result": ("give the results of the calls that wait for one", self._give_results),
             "clone": ("go on in a copy of this conversation: /clone [NAME]", self._clone),
             "system": ("show the system prompt, or set it: /system TEXT", self._system),
             "help": ("show this", self._help),
@@ -116,59 +119,62 @@ class _Chat:
             _Quit: the user leaves.
         """
         try:
-            self._take(self._read())
+            self._ctx.out.line()
+            self._take(self._prompt.read(f"{self._agent}> "))
         except KeyboardInterrupt:
             self._ctx.out.line()
         except EOFError:
             self._ctx.out.line()
             raise _Quit from None
-        except (ReelError, UsageError) as error:
-            said = error.message if isinstance(error, UsageError) else explain(error, self._agent)
-            self._ctx.out.warn(said)
+        except (ReelError, UsageError, OSError) as error:
+            self._ctx.out.warn(self._explained(error))
+
+    def _explained(self, error: Exception) -> str:
+        if isinstance(error, UsageError):
+            return error.message
+        if isinstance(error, ReelError):
+            return explain(error, self._agent)
+        filename = getattr(error, "filename", None)
+        return f"{filename}: {getattr(error, 'strerror', error)}" if filename else str(error)
 
     def _begin(self) -> None:
         """Show where one is, and the end of the conversation; put what the user said into the history."""
         out, client = self._ctx.out, self._ctx.client
         page = client.messages(self._id, last=_HISTORY)
-        about = [self._agent, count(client.agent(self._id).messages, "message"), self._provider.format]
+        about = [self._agent, count(client.agent(self._id).messages, "message"), self._who]
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
         self._show(page.messages[-_SHOWN:])
         self._seen = page.head
-        if readline is not None:
-            if "libedit" not in (readline.__doc__ or ""):  # which has neither, and other words for what it has
-                # Python turns it off for its own prompt, which takes one line. Then each pasted line is a question.
-                readline.parse_and_bind("set enable-bracketed-paste on")
-                # Alt-Enter begins a new line: "quoted insert" of a line feed.
-                readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
-            for message in page.messages:
-                if message["role"] == "user" and (said := text_of(message)):
-                    readline.add_history(safe_lines(said))
+        asked = (message for message in page.messages if message["role"] == "user")
+        self._prompt.prepare(filter(None, map(text_of, asked)))
+        if calls := client.open_calls(self._id):
+            self._show_open(calls)
 
-    def _read(self) -> str:
-        """Read one message: a line, or several that end in a backslash or are between two lines of quotes."""
-        self._ctx.out.line()
-        line = self._prompt(f"{self._agent}> ")
-        if line.strip() == _FENCE:
-            return self._read_fenced()
-        lines = [line]
-        while lines[-1].endswith("\\"):
-            lines[-1] = lines[-1][:-1]
-            lines.append(self._prompt("... "))
-        return "\n".join(lines).strip()
+    @property
+    def _who(self) -> str:
+        return self._provider.model or self._provider.format
 
-    def _read_fenced(self) -> str:
-        lines: list[str] = []
-        while (line := self._prompt("... ")).strip() != _FENCE:
-            lines.append(line)
-        return "\n".join(lines)
+    def _show_open(self, calls: Iterable[ToolCall]) -> None:
+        for call in calls:
+            self._ctx.out.line((call.name, "call"), (f"  {call.arguments_json}", ""), ("  waits for a result", "dim"))
+        self._ctx.out.hint("/result gives the results; the model is told of those that have none when you go on")
 
-    def _prompt(self, label: str) -> str:
-        sys.stdout.flush()
-        styled = self._ctx.out.styled(label, "user")
-        if styled != label and readline is not None:
-            before, _, after = styled.partition(label)
-            styled = f"{_HIDDEN_START}{before}{_HIDDEN_END}{label}{_HIDDEN_START}{after}{_HIDDEN_END}"
-        return input(styled)
+    def _offers(self, line: str) -> list[str]:
+        """Return the lines that may complete one that begins with a slash."""
+        name, space, rest = line.removeprefix("/").partition(" ")
+        if not line.startswith("/"):
+            return []
+        if not space:
+            return [f"/{known}" for known in self._commands if known.startswith(name)]
+        settings = self._ctx.settings
+        words: Iterable[str] = ()
+        if name == "attach":
+            words = (f"{path}/" if os.path.isdir(path) else path for path in sorted(glob(f"{rest}*")))
+        elif name == "model":
+            words = settings.models
+        elif name == "via":
+            words = settings.providers
+        return [f"/{name} {word}" for word in words if word.startswith(rest)]
 
     def _take(self, said: str) -> None:
         """Carry out a command, or ask."""
@@ -187,21 +193,54 @@ class _Chat:
     def _ask(self, said: str) -> None:
         self._show_others()
         before = self._seen
-        added = add_question(self._ctx, self._id, [{"type": "text", "text": clean(said)[0]}])
-        self._exchanges.append((before, added.head))
-        self._seen = added.head
+        self._close_calls()
+        attached, self._attached = self._attached.blocks, Question()
+        content: list[Block] = [{"type": "text", "text": clean(said)[0]}, *attached]
+        asked = add_question(self._ctx, self._id, content)
+        if not asked.is_repeated:
+            self._exchanges.append((before, asked.head))
+        self._seen = asked.head
         self._answer()
 
+    def _close_calls(self) -> None:
+        """Say which calls stay without a result: the model is told that they have none."""
+        for call in self._ctx.client.open_calls(self._id):
+            self._ctx.out.warn(f"{call.name} ({call.id}) gets no result; the model is told so")
+
     def _answer(self) -> None:
+        """Have the conversation answered, and go on as long as the calls of the answers get their results."""
+        calls = True
+        while calls:
+            calls = self._answer_once()
+
+    def _answer_once(self) -> bool:
+        """Have the conversation answered; return whether all calls of the answer have got a result."""
         self._ctx.out.line()
+        tools = declared(self._ctx.settings.tools, self._provider.format)
+        provider = self._provider._replace(extra={**tools, **self._provider.extra})
         try:
-            outcome = answer(self._ctx, self._id, self._provider)
+            outcome = answer(self._ctx, self._id, provider, StreamedMarkdown(self._ctx.out), tells_calls=False)
         finally:
             sys.stdout.flush()
-        if outcome.added is not None:
-            self._advance(outcome.added.head)
-        else:
+        if outcome.added is None:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
+            return False
+        self._advance(outcome.added.head)
+        return bool(outcome.calls) and self._add_results(list(outcome.calls))
+
+    def _add_results(self, calls: list[ToolCall]) -> bool:
+        """Add the results of calls; return whether each has one."""
+        results = self._tools.results(calls)
+        if results:
+            self._advance(self._ctx.client.add(self._id, results).head)
+        return len(results) == len(calls)
+
+    def _give_results(self, _: str) -> None:
+        calls = self._ctx.client.open_calls(self._id)
+        if not calls:
+            raise UsageError("no call waits for a result")
+        if self._add_results(calls):
+            self._answer()
 
     def _advance(self, head: int) -> None:
         """Take the head that we have moved to as the end of the last exchange."""
@@ -221,7 +260,7 @@ class _Chat:
         return True
 
     def _show(self, messages: Iterable[Message]) -> None:
-        transcript = Transcript(self._ctx.out.width, self._ctx.clock)
+        transcript = Transcript(self._ctx.out.width, self._ctx.clock, styled=self._ctx.out.colour)
         for message in messages:
             self._ctx.out.line()
             self._ctx.out.lines(transcript.message(message))
@@ -243,7 +282,16 @@ class _Chat:
         out.line((cut(f"took back: {flat(said)}", _CUT), "dim"))
 
     def _retry(self, _: str) -> None:
-        self._show_others()
+        """Take back what followed the last question, and ask again."""
+        if self._show_others():
+            self._ctx.out.line(("others have done something since; /retry again answers that", "dim"))
+            return
+        messages = self._ctx.client.messages(self._id, last=_LOOKED_AT).messages
+        asked = max((place for place, message in enumerate(messages) if message["role"] == "user"), default=-1)
+        if asked >= 0 and (answered := messages[asked + 1 :]):
+            taken = self._ctx.client.add(self._id, [], from_=answered[0]["seq"], if_seq=self._seen)
+            self._advance(taken.head)
+            self._ctx.out.line((f"took back {count(taken.dropped, 'message')}; the log keeps it", "dim"))
         self._answer()
 
     def _edit(self, _: str) -> None:
@@ -252,6 +300,23 @@ class _Chat:
             self._ctx.out.line(("nothing was written", "dim"))
         else:
             self._ask(said)
+
+    def _attach(self, path: str) -> None:
+        if not path:
+            raise UsageError("/attach FILE: no file is named")
+        self._attached.add_file(os.path.expanduser(path))
+        self._ctx.out.line((f"{os.path.basename(path)} goes with your next question", "dim"))
+
+    def _model(self, name: str) -> None:
+        if name:
+            self._provider = provider_of(self._ctx, self._via, name)
+        self._ctx.out.line((f"{self._who} answers, of {self._provider.name}", "dim"))
+
+    def _other(self, name: str) -> None:
+        if name:
+            self._provider = provider_of(self._ctx, name)
+            self._via = name
+        self._model("")
 
     def _clone(self, name: str) -> None:
         info = self._ctx.client.clone(self._id, name or None)
@@ -271,7 +336,7 @@ class _Chat:
     def _help(self, _: str) -> None:
         for name, (about, _run) in self._commands.items():
             self._ctx.out.line((f"/{name:<8}", "bold"), about)
-        several = f"end a line with \\, press Alt-Enter, or put a line {_FENCE} before and after"
+        several = f"end a line with \\, press Alt-Enter, or put a line {FENCE} before and after"
         self._ctx.out.line((f"{'several':<9}", "bold"), several)
         self._ctx.out.line((f"{'Ctrl-C':<9}", "bold"), "end an answer; what has arrived is kept")
 

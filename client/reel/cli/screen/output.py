@@ -130,6 +130,11 @@ class Output:
         self._printed += 1
         self._stream.write(safe_lines(text))
 
+    def raw(self, text: str) -> None:
+        """Print a text that was rendered already."""
+        self._printed += 1
+        self._stream.write(text)
+
     def current_width(self) -> int:
         """Return how many columns the terminal has now: a command that runs for long sees it change."""
         return _columns(self._stdout)

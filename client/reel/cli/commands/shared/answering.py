@@ -1,6 +1,5 @@
 """What ``ask`` and ``chat`` share: an answer that is printed while it streams, and added."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, ReelError
@@ -33,16 +32,25 @@ class Outcome(NamedTuple):
     cut: str | None = None
 
 
-def answer(ctx: Context, agent: str, provider: Provider, make_echo: Callable[[], Echo] | None = None) -> Outcome:
+def answer(
+    ctx: Context, agent: str, provider: Provider, echo: Echo | None = None, *, tells_calls: bool = True
+) -> Outcome:
     """Let a provider answer the last message: print the answer while it streams, and add it.
 
     Ctrl-C ends the answer: what has arrived is added and marked as interrupted.
+
+    Args:
+        ctx: the command's context.
+        agent: the agent.
+        provider: who answers.
+        echo: prints the answer.
+        tells_calls: whether to print the calls that wait for a result.
 
     Raises:
         UsageError: there is nothing to answer.
         ReelError: the answer cannot be added; it was kept.
     """
-    echo = Echo(ctx.out) if make_echo is None else make_echo()
+    echo = echo or Echo(ctx.out)
     begun: Answer | None = None
     run: Running | None = None
     end = (0, "")
@@ -78,10 +86,12 @@ def answer(ctx: Context, agent: str, provider: Provider, make_echo: Callable[[],
         if begun is not None and run is not None and "kept" not in error.data:
             _keep(ctx, agent, provider, begun)
         raise
-    return _finished(ctx, provider, begun, echo, end)
+    return _finished(ctx, provider, begun, echo, end, tells_calls=tells_calls)
 
 
-def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
+def _finished(
+    ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str], *, tells_calls: bool
+) -> Outcome:
     """Print the rest of an answer, and what went wrong with it."""
     if not answer.streamed:
         echo.write(answer.text)
@@ -103,7 +113,7 @@ def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end:
         model if isinstance(model, str) else None,
         answer.problem if answer.interrupted else why_cut(answer.message),
     )
-    for call in outcome.calls:
+    for call in outcome.calls if tells_calls else ():
         ctx.out.warn(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
     if answer.late:
         said = count(answer.late, "message")
