@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reel.base.errors import ReelError
@@ -39,8 +39,10 @@ def imports(setting: Setting) -> Iterator[Line]:
         lambda: timed(lambda: subprocess.run(["wc", "-l", *files], check=True, stdout=subprocess.DEVNULL)),
         lambda: timed(lambda: _parse(files)),
     )
+    (parsing,) = in_turns(_ROUNDS, lambda: _processor_time(lambda: _parse(files)))
     assert counted is not None
     assert parsed is not None
+    assert parsing is not None
     rounds = [_Round(setting.new_directory(), history) for _ in range(_ROUNDS)]
     took = statistics.median(each.seconds for each in rounds)
     daemon = statistics.median(each.daemon for each in rounds) / records * 1e6
@@ -53,9 +55,10 @@ def imports(setting: Setting) -> Iterator[Line]:
         "10,000/s",
     )
     yield Line("from file to log", f"{size / took:.1f} MB/s", f"wc -l: {size / counted:,.0f} MB/s", None, "15 MB/s")
-    beside = f"json.loads: {parsed / records * 1e6:.0f} us"
-    yield Line("processor time of the daemon, a record", f"{daemon:.0f} us", beside, None, "60 us")
-    yield Line("processor time of the importer, a record", f"{importer:.0f} us", beside)
+    one = parsing / records * 1e6
+    beside = f"json.loads: {one:.1f} us"
+    yield Line("processor time of the daemon, a record", f"{daemon:.0f} us", beside, daemon / one, "60 us")
+    yield Line("processor time of the importer, a record", f"{importer:.0f} us", beside, importer / one)
     yield Line("memory of the importer, at most", f"{max(each.memory for each in rounds):.0f} MB", None, None, "100 MB")
     yield Line("memory of the daemon", f"{max(each.daemon_memory for each in rounds):.0f} MB")
     adds = [seconds for each in rounds for seconds in each.adds]
@@ -81,6 +84,12 @@ def _parse(files: list[Path]) -> None:
         with path.open("rb") as file:
             for line in file:
                 json.loads(line)
+
+
+def _processor_time(action: Callable[[], None]) -> float:
+    began = time.process_time()
+    action()
+    return time.process_time() - began
 
 
 class _Round:

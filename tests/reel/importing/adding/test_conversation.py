@@ -176,7 +176,7 @@ def test_what_the_agent_is_called() -> None:
 
 def test_what_the_agent_is_called_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known once something was sent is told at the end."""
-    monkeypatch.setattr(stretch, "_MOST", 3)
+    monkeypatch.setattr(stretch, "MOST", 3)
     book = Book()
     first, last = About(tags={"cwd": "/a"}), About(title="Late", tags={"cwd": "/b"})
     read(first, said("u1"), said("u2"), said("u3"), last, book=book)
@@ -294,9 +294,9 @@ def test_a_fork_that_says_nothing_of_its_own() -> None:
 
 def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stretch has at most so many messages, and at most so many bytes; a command does not go on in the next one."""
-    monkeypatch.setattr(stretch, "_MOST", 3)
+    monkeypatch.setattr(stretch, "MOST", 3)
     by_number = commands(*(answer(f"a{number}") for number in range(5)))
-    monkeypatch.setattr(stretch, "_BYTES", 100)
+    monkeypatch.setattr(stretch, "BYTES", 100)
     by_size = commands(answer("x" * 60), answer("y" * 60))
 
     assert ["add a0+a1 over 1", "add a2+a3 over 3", "add a4 over 5"] == by_number[1:]

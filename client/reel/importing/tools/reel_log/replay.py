@@ -12,16 +12,13 @@ from reel.base.errors import Conflict, InvalidMessage, NotRunning, ReelError, To
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
 from reel.importing.adding.pipeline import Pipeline
-from reel.importing.adding.stretch import size_of
+from reel.importing.adding.stretch import BYTES, MOST, size_of
 from reel.importing.steps import Problem
 from reel.importing.tools.reel_log.tool import Logged, data_of
 from reel.said.kinds import ADDABLE, is_conversation_kind
 
 # The maximum number of consecutive missing events. A larger gap is a damaged seq rather than lost lines.
 _LONGEST_GAP = 10_000
-# The maximum of events and bytes in one command; a longer command of the log is sent whole.
-_MOST = 500
-_BYTES = 1 << 20
 _LONGEST_REF = 256
 # What an event of these kinds is about: the conversation, or the agent that it belongs to.
 _MOVES = frozenset({"rewind", "restore", "clear", "mark", "changed"})
@@ -125,9 +122,9 @@ class Replay:
                 self._waiting, self._size = [], 0
 
     def _put(self, events: list[Json], line: int) -> None:
-        """Let the events of a command wait until they are sent with others."""
+        """Let the events of a command wait until they are sent with others; a long one is sent by itself, but whole."""
         size = sum(map(size_of, events))
-        if self._waiting and (len(self._waiting) + len(events) > _MOST or self._size + size > _BYTES):
+        if self._waiting and (len(self._waiting) + len(events) > MOST or self._size + size > BYTES):
             self.flush()
         self._waiting += [(event, line) for event in events]
         self._size += size
@@ -165,7 +162,7 @@ class Replay:
         found: list[Json] = []
         expected = expected or (events[0]["seq"] if events else 0)
         for event in events:
-            found += [_note(seq, command) for seq in range(expected, min(event["seq"], expected + _MOST))]
+            found += [_note(seq, command) for seq in range(expected, min(event["seq"], expected + _LONGEST_GAP))]
             found.append(fit_messagepack({**element_of(event), "command": command})[0])
             expected = event["seq"] + 1
         return found
