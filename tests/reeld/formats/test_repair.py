@@ -354,3 +354,12 @@ def test_reasoning_of_a_call_that_is_text() -> None:
     assert ["reasoning of a call that is sent as text"] == [
         change.why for change in found.open[0].report if change.action == "dropped"
     ]
+
+
+def test_calls_that_are_text_stay_in_their_order() -> None:
+    """Also in front of a call of the message before, and without the reasoning of each."""
+    asked = model(*(part for of in ("c1", "c2") for part in (thinking(), call(of, "grep"))))
+
+    found = repaired("Hi", model(call("c3"), thinking()), asked, tool(result("c3")), has=frozenset({"look"}))
+
+    assert ["Hi", "|", "Call of grep (c1): {}", "Call of grep (c2): {}", "c3"] == shown(found)[0]
