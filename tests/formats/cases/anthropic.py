@@ -53,6 +53,7 @@ ADAPTIVE_ONLY = ("fable-5-1", "mythos-5", "opus-5-5-20260922", "sonnet-5-5")
 SUMMARY = {"type": "compaction", "content": "S", "signature": "AAAA"}
 
 ACCEPTED = [
+    Case("history-elsewhere", body(HI)),
     Case("compaction-not-first", body(model(SUMMARY), HI)),
     Case("compaction-not-first", body(HI, model({**SUMMARY, "signature": None}), HI)),
     Case("empty-history", body(HI)),
@@ -111,6 +112,7 @@ ACCEPTED = [
     Case("thinking-kind", body(HI, thinking={"type": "adaptive"}), "claude-opus-5-5"),
 ]
 CARELESS = [
+    Case("history-elsewhere", body(HI, thread={"id": "t"})),
     Case("alternation", body(HI, HI)),
     Case("first-role", body(OK, HI)),
     Case("tool-call-duplicate", body(*LOOP, model(call()), user(result()))),

@@ -37,7 +37,11 @@ IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 AUDIO = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
 LOOP = (HI, calls(call()), result())
 
+FUNCTIONS = [{"type": "function", "function": {"name": "look"}}]
+
 ACCEPTED = [
+    Case("functions-while-reasoning", body(HI, tools=FUNCTIONS), "gpt-5.2"),
+    Case("functions-while-reasoning", body(HI, tools=FUNCTIONS, reasoning_effort="none"), "gpt-5.6"),
     Case("empty-history", body(HI)),
     Case("tool-call-unanswered", body(HI, calls(call("a"), call("b")), result("b"), result("a"))),
     Case("tool-result-orphan", body(*LOOP)),
@@ -75,6 +79,8 @@ CARELESS = [
     Case("message-name", body(named("Änn"))),
 ]
 REFUSED = [
+    Case("functions-while-reasoning", body(HI, tools=FUNCTIONS), "gpt-5.6-mini"),
+    Case("functions-while-reasoning", body(HI, tools=FUNCTIONS, reasoning_effort="low"), "gpt-6"),
     Case("empty-history", body()),
     Case("tool-call-unanswered", body(HI, calls(call()), HI)),
     Case("tool-call-unanswered", body(HI, calls(call("a"), call("b")), result("a"), HI, result("b"))),

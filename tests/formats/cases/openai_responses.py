@@ -39,6 +39,7 @@ SEARCH = {"type": "tool_search_call", "call_id": "c1", "execution": "client", "a
 COMPACTION = {"type": "compaction", "encrypted_content": "x"}
 
 ACCEPTED = [
+    Case("history-elsewhere", body(HI)),
     Case("compaction-not-first", body(COMPACTION, HI)),
     Case("compaction-not-first", body(HI, HI, COMPACTION, HI)),
     Case("empty-history", {"input": "Hi"}),
@@ -68,6 +69,8 @@ ACCEPTED = [
     Case("reasoning-output-only", body(HI, reasoning(content=[]), OK, HI)),
 ]
 CARELESS = [
+    Case("history-elsewhere", body(HI, previous_response_id="resp_1")),
+    Case("history-elsewhere", body(HI, conversation="conv_1")),
     Case("compaction-not-first", body(HI, OK, COMPACTION, HI)),
     Case("tool-call-unanswered", body(HI, SEARCH)),
     Case("tool-call-duplicate", body(call(), output(), call(), output())),

@@ -188,7 +188,14 @@ def tool_role(request: Request) -> Iterator[Fault]:
             yield Fault(where, f"{wrong!r} from {turn.role!r}")
 
 
+def history_elsewhere(request: Request) -> Iterator[Fault]:
+    """The history is in the body (careless: the API adds what a thread has)."""
+    if request.body.get("thread") is not None:
+        yield careless("thread", "a history outside of the body")
+
+
 RULES: tuple[Rule[Request], ...] = (
+    history_elsewhere,
     empty_history,
     alternation,
     first_role,

@@ -189,7 +189,17 @@ def message_name(request: Request) -> Iterator[Fault]:
             )
 
 
+def functions_while_reasoning(request: Request) -> Iterator[Fault]:
+    """From gpt-5.6 on, there are functions only with the effort "none"."""
+    version = re.fullmatch(r"gpt-(\d+)(?:\.(\d+))?(?:-.*)?", request.model or "")
+    is_newer = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 6)
+    for where, tool in objects(request.body.get("tools"), "tools"):
+        if is_newer and tool.get("type") == "function" and request.body.get("reasoning_effort") != "none":
+            yield Fault(where, f"a function for {request.model}, which reasons")
+
+
 RULES: tuple[Rule[Request], ...] = (
+    functions_while_reasoning,
     empty_history,
     tool_call_unanswered,
     tool_result_orphan,

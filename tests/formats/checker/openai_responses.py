@@ -252,7 +252,15 @@ def reasoning_output_only(request: Request) -> Iterator[Fault]:
             yield Fault(f"{where}.content", "array too long")
 
 
+def history_elsewhere(request: Request) -> Iterator[Fault]:
+    """The history is in the body (careless: the API adds what it has stored, and bills both)."""
+    for key in ("previous_response_id", "conversation"):
+        if request.body.get(key) is not None:
+            yield careless(key, "a history outside of the body")
+
+
 RULES: tuple[Rule[Request], ...] = (
+    history_elsewhere,
     empty_history,
     tool_call_unanswered,
     tool_result_orphan,
