@@ -1,5 +1,6 @@
 """The names that the checker has for the rules of docs/provider-rules.md, by provider."""
 
+from tests.formats.checker.betas import RULE as BETA_RULE
 from tests.formats.checker.chat_dialects import RULES as DIALECT_RULES
 from tests.formats.checker.clouds import RULES as CLOUD_RULES
 
@@ -27,7 +28,7 @@ RULES = {
         "fallback-declined",
         *("compaction-not-first", "history-elsewhere"),
     },
-    "anthropic_clouds": {CLOUD_RULES["anthropic"]},
+    "anthropic_clouds": {CLOUD_RULES["anthropic"], BETA_RULE},
     "gemini_clouds": {CLOUD_RULES["gemini"]},
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),

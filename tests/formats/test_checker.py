@@ -32,6 +32,7 @@ from tests.formats.checker import langchain as langchain_rules
 from tests.formats.checker import ollama as ollama_rules
 from tests.formats.checker import openai_chat as openai_chat_rules
 from tests.formats.checker import openai_responses as openai_responses_rules
+from tests.formats.checker.betas import undeclared
 from tests.formats.checker.binding import prefix_changed
 
 CASES: dict[str, ModuleType] = {
@@ -160,6 +161,15 @@ def test_bound_thinking_forbids_changes_before_it(later: dict[str, Any]) -> None
     found = prefix_changed(thought(), later)
 
     assert ["prefix-changed"] == [problem.rule for problem in found]
+
+
+def test_a_block_needs_its_beta_in_the_header() -> None:
+    """Any version of it counts, and other blocks need none."""
+    takeover = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+    body = anthropic.body(anthropic.HI, anthropic.model(takeover, anthropic.text("OK")), anthropic.HI)
+
+    assert ["beta-undeclared"] == [problem.rule for problem in undeclared(body, ["compact-2026-09-04"])]
+    assert [] == undeclared(body, ["server-side-fallback-2026-07-01"])
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.sampled_from(["", *WORDS])

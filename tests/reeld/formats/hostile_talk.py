@@ -17,6 +17,7 @@ from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
+from tests.formats.checker.betas import undeclared
 from tests.formats.checker.binding import Answered, bound_elsewhere
 from tests.reeld.formats.histories import call, model, pack, prompt_in, result, text, thinking, tool, user
 from tests.reeld.formats.hostile_answers import Answer, hostile_answer
@@ -63,7 +64,7 @@ class Talk:
         # It changes when something that was said is changed or gone.
         self.epoch = 0
         self.is_changed = False
-        self.tools, self.thinks = 2, True
+        self.tools, self.thinks, self.betas = 2, True, _BETAS
         self.has: frozenset[str] | None = None
         self.renders = 0
         self.add({"role": "system", "content": "Be brief"})
@@ -85,7 +86,7 @@ class Talk:
         names = ["look", "find"][: self.tools]
         if format == "anthropic":
             tools: Json = {"tools": [{"name": name, "input_schema": {"type": "object"}} for name in names]}
-            return {**tools, "betas": _BETAS, **({"thinking": {"type": "adaptive"}} if self.thinks else {})}
+            return {**tools, "betas": self.betas, **({"thinking": {"type": "adaptive"}} if self.thinks else {})}
         if format == "bedrock-converse":
             specs = [{"toolSpec": {"name": name, "inputSchema": {"json": {}}}} for name in names]
             return {"toolConfig": {"tools": specs}} if specs else {}
@@ -117,6 +118,9 @@ class Talk:
             # The calls of a loop may be cut off by a budget; servers ignore the reasoning then (rule D3).
             problems = [wrong for wrong in found_wrong if not is_cut or wrong.rule != "reasoning-outside-loop"]
             assert [] == problems, (problems, found.body)
+        if format == "anthropic" and not name.endswith("/bedrock-invoke"):  # there they are in the body
+            missing = undeclared(body, found.betas)
+            assert [] == missing, (missing, found.betas, found.body)
         if format in ORDERED or (format == "bedrock-converse" and "claude" in (model_name or "")):
             for _, answer in self.answers:
                 places = [found.body.find(word) for word in answer.ordered]
@@ -265,6 +269,7 @@ class Talk:
         """Declare other tools, or think no more."""
         self.is_changed = True
         self.tools, self.thinks = self.chance.choice([0, 1, 2]), self.chance.random() < 0.7
+        self.betas = self.chance.choice([_BETAS, _BETAS[:1], []])
         self.has = self.chance.choice([None, None, frozenset({"look"}), frozenset({"look", "find"})])
 
     def switch(self) -> None:
