@@ -180,7 +180,7 @@ class Agent:
 
     def _begin_transaction(self) -> None:
         """Stage the run of writes that waits, and submit it."""
-        run = Run(self.committed)
+        run = Run(self.live.committed)
         try:
             for write, error in run.fill(self._mailbox, 1 if self._retry_singly else _MAX_RUN):
                 self._refuse(write, error)

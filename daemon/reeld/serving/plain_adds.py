@@ -133,7 +133,7 @@ class PlainAdds:
         run.numbers.append(number)
         run.sizes.append(size)
         run.texts.append((kind, content))
-        run.keys.append(None if key is None else _key_of(found, run.agent))
+        run.keys.append(None if key is None else _key_of(found, key, run.agent))
         return True
 
     def _answer(self, run: TextCalls, first: int, outcomes: Sequence[Any]) -> None:
@@ -151,9 +151,9 @@ class PlainAdds:
         self._on_settled("add", run.began, size, count)
 
 
-def _key_of(found: PlainAdd, agent: Agent) -> IdempotencyKey | None:
-    address, _, _, messages, create, key = found
-    return None if key is None else key_of(key, "add", (messages, create, *_OTHERS), address, agent.row)
+def _key_of(found: PlainAdd, key: str, agent: Agent) -> IdempotencyKey:
+    address, _, _, messages, create, _ = found
+    return key_of(key, "add", (messages, create, *_OTHERS), address, agent.row)
 
 
 def plain_add(params: Any) -> PlainAdd | None:

@@ -7,6 +7,7 @@ the guilty one fails.
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Exists, Internal, ReelError, Storage
@@ -91,6 +92,7 @@ class Transaction(NamedTuple):
         return self == Transaction([], [])
 
 
+_is_probe = attrgetter("is_probe")
 _REST_OF_WRITE = tuple(AgentWrite._field_defaults.values())
 _REST_OF_TRANSACTION = tuple(Transaction._field_defaults.values())
 
@@ -184,7 +186,7 @@ class EventWriter:
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
-        if any(transaction.is_probe for transaction in transactions):
+        if any(map(_is_probe, transactions)):
             with _syncing(connection):
                 return self._commit(connection, transactions)
         return self._commit(connection, transactions)
@@ -231,7 +233,7 @@ class EventWriter:
         cursor.execute("BEGIN IMMEDIATE")
         try:
             self._write(cursor, transactions, values, wide, next_id - 1)
-            if any(transaction.is_probe for transaction in transactions):
+            if any(map(_is_probe, transactions)):
                 _rewrite_header(connection)
             cursor.execute("COMMIT")
         except BaseException as error:
