@@ -112,6 +112,12 @@ class Back(NamedTuple):
     to: str
 
 
+class Middle(NamedTuple):
+    """The source begins in the middle of the conversation: what comes next follows a message that it does not have."""
+
+    after: str
+
+
 class Compacted(NamedTuple):
     """A summary replaces the whole conversation.
 
@@ -126,7 +132,7 @@ class Compacted(NamedTuple):
     before: tuple[str, ...] = ()
 
 
-Step: TypeAlias = About | Said | Kept | Back | Compacted
+Step: TypeAlias = About | Said | Kept | Back | Middle | Compacted
 
 
 class Problem(NamedTuple):

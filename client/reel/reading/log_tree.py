@@ -101,6 +101,15 @@ class LogTree:
         index = bisect_right(self._seqs[owner], place[1]) - 1
         return None if index < 0 else (place[0], self._seqs[owner][index])
 
+    def children(self, place: Place | None) -> Iterator[Place]:
+        """Yield the nodes whose parent is a place, or that have none. All nodes after it are looked at."""
+        wanted, after = self._packed(place), -1 if place is None else place[1]
+        for owner, (name, seqs) in enumerate(zip(self._names, self._seqs, strict=True)):
+            parents = self._parents[owner]
+            for index in range(bisect_right(seqs, after), len(seqs)):
+                if parents[index] == wanted:
+                    yield name, seqs[index]
+
     def path(self, tip: Place | None) -> Iterator[Place]:
         """Yield the nodes from a tip back to the root; the last one may be in another log, and not in the tree."""
         while tip is not None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.steps import About, Back, Compacted, Kept, Said, Source, Step
+from reel.importing.steps import About, Back, Compacted, Kept, Middle, Said, Source, Step
 from reel.importing.tools.claude_code.tool import Session
 from reel.said.blocks import check_blocks
 
@@ -99,6 +99,8 @@ def _word(step: Step) -> str:
             return f"{step.role}:{'+'.join(part.ref for part in step.parts)}"
         case Back():
             return f"back:{step.to}"
+        case Middle():
+            return f"middle:{step.after}"
         case Compacted():
             return " ".join([f"compacted:{step.summary.parts[0].ref}", *step.kept])
         case Kept():

@@ -15,13 +15,14 @@ from reel import replies, requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
+from reel.importing.adding.described import Described
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stored import Stored
 from reel.importing.adding.stretch import Stretch, size_of, too_old
 from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
-from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
+from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Problem, Said, Source, Step
 from reel.requests import Call
 
 # The name under which the importer's events are stored.
@@ -85,6 +86,8 @@ class Conversation:
         self._places = IdMap()
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
+        # The head of the log before anything was added.
+        self._had = target.log.head if target.row else 0
         self._base: int | None = None
         # The newest message that was read.
         self._newest = 0
@@ -93,6 +96,8 @@ class Conversation:
         self._stretch: Stretch | None = None
         # Whether the agent is to be created before the first message is sent.
         self._is_new = False
+        # Whether it was created here, so that nobody else has described it.
+        self._is_created = False
         self._line = 0
 
     @property
@@ -108,6 +113,7 @@ class Conversation:
             places: the places of messages that are not in the log, or not live, under their ids.
         """
         self._at, self._base = self._log.tip, base
+        self._had = 0  # who goes on knows where
         for ref, place in places.items():
             self._places[ref] = place
 
@@ -129,8 +135,17 @@ class Conversation:
                 self._keep(step)
             case Back():
                 self._at = self._place_of(step.to) if step.to else self._base
+            case Middle():
+                self._at = self._end_at(step.after)
             case Compacted():
                 self._compact(step)
+
+    def _end_at(self, ref: str) -> int | None:
+        """Return the last message at what has a source's id, or of the conversation if nothing has it."""
+        place = self._place_of(ref)
+        if place is None:
+            return self._log.tip
+        return place if self._log.is_message(place) else self._log.state_with(place)[1]
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
@@ -141,8 +156,11 @@ class Conversation:
         if not self.agent or self.failure:
             return
         old_title, old_tags = self._described
-        title = "" if old_title else self._title
-        tags = {**(old_tags if self._target.row else {}), TAG: self.name, **self._tags}
+        by_person = Described() if self._target.is_fork else self._log.described
+        follows = not old_title or self._is_created or by_person.follows_title
+        title = self._title if follows and self._title != old_title else ""
+        told = {name: value for name, value in self._tags.items() if name not in by_person.own}
+        tags = {**(old_tags if self._target.row else {}), TAG: self.name, **told}
         if title or tags != old_tags:
             change = requests.change(self.agent, title=title or None, tags=tags)
             self._pipeline.submit(change, self._took_description)
@@ -157,6 +175,8 @@ class Conversation:
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
+        if parts and (whole := self._whole(said.role, parts)) is not None:
+            place, parts = whole, ()
         known = said.parts[: len(said.parts) - len(parts)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
@@ -203,6 +223,22 @@ class Conversation:
                 self._at = place
                 return place, parts[number:]
         return None, parts
+
+    def _whole(self, role: str, parts: tuple[Part, ...]) -> int | None:
+        """Return the place of the message that begins with these parts, if the log had it before; ``None`` if not.
+
+        A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
+        the id of its last one.
+        """
+        blocks = _comparable([block for part in parts for block in part.blocks])
+        for place in self._log.following(self._at, self._had) if (self._at or 0) < self._had else ():
+            page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))
+            for message in page.messages:
+                content = message["content"]
+                is_part = role == message["role"] and len(blocks) < len(content)
+                if is_part and blocks == _comparable(content[: len(blocks)]):
+                    return place
+        return None
 
     def _keep(self, kept: Kept) -> None:
         if self._log.place_of(kept.ref) is not None:
@@ -330,7 +366,7 @@ class Conversation:
 
     def _create(self) -> None:
         """Create the agent; what is sent to its name is refused if it is another one, whose head differs."""
-        self._is_new = False
+        self._is_new, self._is_created = False, True
         tags = {TAG: self.name, **self._tags}
         self._described = ("" if self._target.is_fork else self._title, tags)
         create = requests.create(self._target.name, title=self._title or None, tags=tags)
@@ -373,6 +409,11 @@ class Conversation:
 
     def _refuse(self, error: ReelError) -> None:
         self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
+
+
+def _comparable(blocks: list[Any]) -> list[str]:
+    """Return blocks as texts that are equal if they say the same."""
+    return [encode(fit_messagepack(block)[0]) for block in blocks]
 
 
 def read_log(pipeline: Commands, agent: str, stored: Stored | None = None) -> Log:

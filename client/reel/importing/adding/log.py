@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reel.importing.adding.described import Described
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
@@ -44,6 +45,7 @@ class Log:
         self.newest = 0
         # The usage that the importer counted in this log: what it inherited is counted in another one.
         self.usages = Usages()
+        self.described = Described()
 
     @property
     def tip(self) -> int | None:
@@ -78,6 +80,7 @@ class Log:
             self.usages = Usages()
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))
+        self.described.note(event, is_importer=event["client"] == client)
         if (kind in NODE_KINDS or kind in MOVES) and event["client"] != client:
             self.changed = True
         self._move(tip_after(place, kind, parent), seq, event["command"])
@@ -124,6 +127,15 @@ class Log:
             else:
                 at = self.tree.nearest(at)  # what a clone brought, if nobody has read it
         return found if _seq(at) == place else None
+
+    def is_message(self, place: int) -> bool:
+        """Return whether a seq is that of a message or a mark, rather than of a record beside the conversation."""
+        return self._at(place) in self.tree
+
+    def following(self, place: int | None, head: int) -> list[int]:
+        """Return the messages that come right after a place, on any branch, up to a head."""
+        at = None if place is None else self._at(place)
+        return [seq for agent, seq in self.tree.children(at) if agent == _LINE and seq <= head]
 
     def state_with(self, place: int) -> tuple[int, int | None]:
         """Return the seq of a state with a message, after the command that added it, and the last message there."""

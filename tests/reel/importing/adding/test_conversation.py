@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, InvalidMessage, ReelError
+from reel.base.strict_json import Json
 from reel.importing.adding import stretch
 from reel.importing.adding.conversation import CLIENT, TAG, Conversation, Target
 from reel.importing.adding.log import Log
 from reel.importing.adding.stored import Stored
-from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
+from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
 from reel.replies import AgentRow
 from reel.requests import Call
 
@@ -43,9 +44,12 @@ class Book:
         refused: a text that no message may have.
         elsewhere: how many events somebody else writes with each command.
         log: the events of a clone.
+        message: what is read instead of a message of the user.
     """
 
-    def __init__(self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = (), message: Json | None = None
+    ) -> None:
         self.commands: list[str] = []
         self.tags: list[dict[str, str]] = []
         # How many events each stretch had.
@@ -53,6 +57,7 @@ class Book:
         self._refused = refused
         self._elsewhere = elsewhere
         self._log = log
+        self._message = message or {}
 
     def submit(self, call: Call[Any], take: Any) -> None:
         """Carry out a command."""
@@ -102,7 +107,7 @@ class Book:
             "provider_metadata": {},
             "time": 0,
         }
-        return SimpleNamespace(messages=[said])
+        return SimpleNamespace(messages=[said | self._message])
 
 
 def said(*refs: str, role: str = "user", line: int = 0) -> Said:
@@ -242,12 +247,36 @@ def test_a_message_that_has_grown() -> None:
 
 def test_a_message_after_an_older_one() -> None:
     """It goes on where the source does, not where the log ends, and replaces what is there."""
-    assert ["add u3 over 3 from 3"] == commands(said("u1"), said("u3"), target=existing("u1", "u2"))
+    assert ["read 3", "add u3 over 3 from 3"] == commands(said("u1"), said("u3"), target=existing("u1", "u2"))
 
 
 def test_a_source_that_was_cut() -> None:
     """Without the newest message, it is an older state of the conversation, and nothing is taken back."""
     assert [] == commands(said("u1"), target=existing("u1", "u2"))
+
+
+def test_a_source_that_was_cut_in_a_message() -> None:
+    """The first parts of a message that is in the log as a whole are known, and take nothing back."""
+    whole = [{"type": "text", "text": "p1"}, {"type": "text", "text": "p2"}]
+    for parts, expected in (
+        (("p1",), []),
+        (("p2",), ["add p2 over 3 from 3"]),
+        (("p1", "p2"), ["add p1 over 3 from 3"]),
+    ):
+        book = Book(message={"role": "assistant", "content": whole})
+
+        read(said("u1"), answer(*parts), book=book, target=existing("u1", "p3"))
+
+        assert ["read 3", *expected] == [command for command in book.commands if not command.startswith("change")]
+
+
+def test_a_source_that_begins_in_the_middle() -> None:
+    """What follows a message that the source does not have goes on there, or at the end if nobody knows it."""
+    target = existing("u1", "u2")
+
+    assert ["add u3 over 3"] == commands(Middle("u2"), said("u3"), target=target)
+    assert ["add u3 over 3"] == commands(Middle("gone"), said("u3"), target=existing("u1", "u2"))
+    assert ["create tool/demo", "add u3 over 1"] == commands(Middle("gone"), said("u3"))
 
 
 def test_a_source_that_went_back() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep, is_clean, numbers_as_text
-from reel.importing.steps import Compacted, Kept, Part, Said, Step
+from reel.importing.steps import Compacted, Kept, Middle, Part, Said, Step
 from reel.importing.tools.claude_code.records import FACTS, parent_of, rule_for, unknown_record
 from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.values import text_in
@@ -80,7 +80,8 @@ def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
     if rule_for(found):
         thread.follow(ref, parent_of(found))
         return
-    yield from thread.read(found, 0)
+    # The transcript is here as a whole, from its beginning.
+    yield from (step for step in thread.read(found, 0) if not isinstance(step, Middle))
     yield from thread.flush()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reel.base.strict_json import Json
 from reel.importing.id_tables import Ids, NamedIds
-from reel.importing.steps import Back, Compacted, Kept, Said, Step
+from reel.importing.steps import Back, Compacted, Kept, Middle, Said, Step
 from reel.importing.tools.claude_code.records import Record, parent_of, read_record, unknown_record
 from reel.importing.values import list_in, map_in, text_in
 from reel.providers.anthropic import PROVIDER
@@ -89,6 +89,8 @@ class Thread:
     def take(self, record: Record) -> Iterator[Step]:
         """Process the next record, and yield the steps that are complete."""
         if record.said:
+            if record.parent and not self._path and not self.knows(record.parent):
+                yield Middle(record.parent)
             after = self._place_after(record)
             if not self._continues(record, after):
                 yield from self.flush()

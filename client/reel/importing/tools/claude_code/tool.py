@@ -1,12 +1,13 @@
 """Claude Code: a file of JSON lines for each session and for each sub-agent, in a directory for each project."""
 
 from collections.abc import Iterator, Mapping
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, JsonLines, files_below, lines_of, open_regular
+from reel.importing.sources.files import JsonLines, files_below, open_regular
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
+from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
 from reel.importing.tools.claude_code.records import (
     FACTS,
     left_out_of,
@@ -19,14 +20,9 @@ from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.tools.claude_code.waiting import Line, Waiting
 from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 
-_NAME = "claude-code"
 _SUFFIX = ".jsonl"
 # Files beside the transcripts that contain no conversation.
 _OTHERS = ("journal.jsonl", "history.jsonl")
-_SUBAGENTS = "subagents"
-# How much of a file is read to determine its session: lines, and bytes of a line.
-_HEAD_LINES = 64
-_HEAD_LINE = 1 << 18
 _META = 1 << 16
 # The titles, the best first.
 _TITLES = ("custom-title", "ai-title", "agent-name", "summary")
@@ -42,52 +38,20 @@ def _discover(root: Path) -> Found:
     problems: list[Problem] = []
     if (root / "projects").is_dir():
         root /= "projects"
-    heads: list[tuple[Entry, _Head]] = []
+    heads: list[Head] = []
     for entry in files_below(root, (_SUFFIX,), problems):
         if entry.path.name in _OTHERS:
             continue
         try:
-            heads.append((entry, _head_of(entry.path)))
+            heads.append(head_of(entry))
         except OSError as error:
             problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-    # A fork is marked as a background session, or was written later than its origin.
-    heads.sort(key=lambda found: (found[1].is_subagent, found[1].in_background, found[0].modified))
-    first_with: dict[str, str] = {}
-    sources = []
-    for entry, head in heads:
-        name = name_of(_NAME, *head.ids)
-        origin = first_with.setdefault(head.first, name) if head.first else name
-        fork_of = "" if origin == name else origin
-        about = {"parent": name_of(_NAME, head.ids[0])} if head.is_subagent else {}
-        sources.append(Source(str(entry.path), name, entry.size, entry.modified, fork_of, about=about))
-    return Found(sources, problems)
+    return Found([_source(head, fork_of) for head, fork_of in with_origins(heads)], problems)
 
 
-class _Head:
-    """The beginning of a transcript: its ids, and its first record, by which copies of it are found."""
-
-    def __init__(self, path: Path, session: str, first: str, kind: str) -> None:
-        self.first = first
-        self.in_background = kind == "bg"
-        self.is_subagent = path.name.startswith("agent-")
-        self.ids: tuple[str, ...] = (path.stem,)
-        if self.is_subagent:
-            parents = path.parts
-            if _SUBAGENTS in parents:
-                session = parents[parents.index(_SUBAGENTS) - 1]
-            self.ids = (session or "unknown", path.stem)
-
-
-def _head_of(path: Path) -> _Head:
-    with open_regular(str(path)) as file:
-        for line in islice(lines_of(file, limit=_HEAD_LINE), _HEAD_LINES):
-            try:
-                found = parse_record(line.data) or {}
-            except (ValueError, RecursionError):
-                continue
-            if first := text_in(found, "uuid"):
-                return _Head(path, text_in(found, "sessionId"), first, text_in(found, "sessionKind"))
-    return _Head(path, "", "", "")
+def _source(head: Head, fork_of: str) -> Source:
+    about = {"parent": name_of(NAME, head.ids[0])} if head.is_subagent else {}
+    return Source(str(head.entry.path), head.name, head.entry.size, head.entry.modified, fork_of, about=about)
 
 
 class Session(JsonLines):
@@ -203,7 +167,7 @@ class Session(JsonLines):
 
     def _tags(self, part: str) -> dict[str, str]:
         parent = {"parent": self.source.conversation} if part else {}
-        return tags_of(**{"tool": _NAME, **self._facts, **parent})
+        return tags_of(**{"tool": NAME, **self._facts, **parent})
 
 
 def _described(source: Source) -> Source:
@@ -222,4 +186,4 @@ def _described(source: Source) -> Source:
     )
 
 
-TOOL = Tool(_NAME, "Claude Code", _places, _discover, lambda source: Session(_described(source)))
+TOOL = Tool(NAME, "Claude Code", _places, _discover, lambda source: Session(_described(source)))
