@@ -182,7 +182,7 @@ def test_a_lost_reading_is_not_repeated_by_emacs(emacs: Emacs, client: Client) -
     )
     emacs.type("i")
 
-    emacs.until_said("the daemon went away before it answered agent")
+    emacs.until_said("the daemon went away before it answered facts")
 
 
 def test_a_silent_daemon(emacs: Emacs, client: Client) -> None:

@@ -203,9 +203,9 @@ def test_a_read_with_a_lost_reply_in_vim(start_vim: Start, client: Client, losin
     vim = start_vim(REEL_SOCKET=path)
     client.create("demo")
     vim.run("Reel open demo")
-    lost.append(b'"method":"agent"')
+    lost.append(b'"method":"facts"')
 
-    assert "the daemon went away before it answered agent" == vim.run("Reel info")
+    assert "the daemon went away before it answered facts" == vim.run("Reel info")
     assert vim.run("Reel info").startswith("name         demo\n")
 
 
