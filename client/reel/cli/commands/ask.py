@@ -46,7 +46,7 @@ def ask(ctx: Context) -> int:
         note_altered(ctx, question.replaced, 0)
     outcome = answer(ctx, agent, provider)
     if outcome.added is None:
-        if outcome.status != INTERRUPTED:
+        if outcome.status != INTERRUPTED and question.blocks:
             ctx.out.warn(f"only the question was added to {ctx.agent}; ask again with: {_again(ctx)}")
         return outcome.status or REFUSED
     problem = None if schema is None or outcome.status else why_not_answer(outcome.text, schema)

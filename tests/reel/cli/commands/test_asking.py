@@ -170,6 +170,16 @@ def test_a_command_that_does_not_answer(
     assert ["user"] == kinds(reel, talk)
 
 
+def test_a_command_that_does_not_answer_what_was_said_last(reel: Reel, talk: str, via: Via) -> None:
+    """Without a question in the command none was added, and the reason comes last: editors show the last line."""
+    reel("add", talk, "What?")
+    via.then = "; exit 7"
+    ran = reel("ask", talk, *via(b""), stdin=b"")
+
+    assert (1, "") == ran[:2]
+    assert ran.err.endswith("exited with status 7\n")
+
+
 def test_an_answer_that_breaks_off(reel: Reel, talk: str, via: Via) -> None:
     """What came is added and marked as interrupted, and the status is 1."""
     ran = reel("ask", talk, "What?", *via(HALF))
