@@ -41,7 +41,14 @@ def add(ctx: Context) -> None:
     given = collect(ctx)
     begin = None if ctx.args.begin is None else ctx.seq(ctx.args.begin)
     try:
-        reply = ctx.client.add(ctx.agent, given.messages, ctx.args.create or None, begin, if_seq=ctx.args.if_seq)
+        reply = ctx.client.add(
+            ctx.agent,
+            given.messages,
+            ctx.args.create or None,
+            begin,
+            if_stands=ctx.args.if_stands,
+            if_seq=ctx.args.if_seq,
+        )
     except InvalidMessage as error:
         raise _with_line_number(error, ctx.args.file, given.lines) from None
     except TooLarge as error:
@@ -53,6 +60,7 @@ def add(ctx: Context) -> None:
     done = [f"added {seq_range(reply.first, reply.head)}"] if reply.first else []
     done += [f"{count(len(reply.known), 'message')} known already"] if reply.known else []
     done += [f"{count(reply.dropped, 'message')} set aside"] if reply.dropped else []
+    done += [f"{count(reply.late, 'message')} came meanwhile"] if reply.late else []
     ctx.report(reply, f"{ctx.agent}: {'; '.join(done)}", "undo", ctx.agent)
 
 

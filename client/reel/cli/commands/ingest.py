@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from reel.base.errors import InvalidMessage, ReelError
+from reel import requests
+from reel.base.errors import Conflict, InvalidMessage, ReelError
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.add import note_altered
 from reel.cli.commands.shared.bodies import format_of, from_report
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from reel.machines.drafted_response import DraftedResponse
+    from reel.requests import Call
     from reel.streams.response import IncomingResponse
 
 _CHUNK = 1 << 16
@@ -36,7 +38,7 @@ def ingest(ctx: Context) -> int:
         return _place_kept(ctx)
     if ctx.args.stream:
         return _ingest_stream(ctx)
-    _report_response(ctx, add_response(ctx, read_text(ctx.word)))
+    _report_response(ctx, ctx.client.call(_ingest_call(ctx, read_text(ctx.word))))
     return OK
 
 
@@ -68,11 +70,11 @@ def _seq(word: str) -> int:
         raise UsageError(f"SEQ: {error}") from None
 
 
-def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added:
-    """Send a response to the daemon."""
+def _ingest_call(ctx: Context, body: str, *, interrupted: bool = False) -> Call[Added]:
+    """Return the request that adds a response."""
     args = ctx.args
     prefix = from_report(args.names, "prefix") or {}
-    return ctx.client.ingest(
+    return requests.ingest(
         ctx.agent,
         format_of(ctx),
         body,
@@ -81,6 +83,7 @@ def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added
         names=from_report(args.names, "names"),
         prefix=prefix if prefix.get("body") else None,
         interrupted=interrupted or args.interrupted or None,
+        if_stands=args.if_stands,
         if_seq=args.if_seq,
     )
 
@@ -188,12 +191,20 @@ def _why_nothing(ctx: Context, incoming: IncomingResponse) -> str:
 
 
 def _add_or_keep(ctx: Context, body: str, *, interrupted: bool) -> Added:
-    """Add a response; save one that cannot be added, and print the command that adds it."""
+    """Add a response; keep one that cannot be added, and print the command that adds it."""
+    ingest = _ingest_call(ctx, body, interrupted=interrupted)
     try:
-        return add_response(ctx, body, interrupted=interrupted)
+        return ctx.client.call(ingest)
     except BaseException as error:
         if isinstance(error, ReelError) and error.data.get("field") == "error":
             raise  # not a response, but the provider's error
+        if isinstance(error, Conflict) and ctx.args.if_stands is not None:
+            from reel.machines import kept_answer  # noqa: PLC0415 - seldom needed
+
+            kept = ctx.client.call(kept_answer.note(ingest)).first
+            again = ctx.command("ingest", ctx.agent, "--kept", str(kept))
+            ctx.out.warn(f"the response is kept as #{kept}; place it with: {again}")
+            raise
         again = _retry_command(ctx, keep_text(body, ".json"), interrupted=interrupted or ctx.args.interrupted)
         ctx.out.warn(f"the response was saved; add it with: {again}")
         raise

@@ -54,6 +54,12 @@ def at(summary: str) -> Option:
 
 
 CREATE = option("--create", action="store_true", help="create the agent if it does not exist")
+IF_STANDS = option(
+    "--if-stands",
+    metavar="SEQ",
+    type=absolute_position,
+    help="only if SEQ, which this answers, is in the conversation, under the same prompt",
+)
 # Every command has these, and they may come before its name.
 COMMON = (
     option("--json", action="store_true", help="print JSON (lists as JSON Lines)"),

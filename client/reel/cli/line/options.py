@@ -52,6 +52,7 @@ class Options(SimpleNamespace):
     format: str | None = None
     full: bool = False
     if_seq: int | None = None
+    if_stands: int | None = None
     inherited: bool = False
     install: bool = False
     interrupted: bool = False

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from reel.sync.client import Client
 from reel.wire.pushes import EventPush
 from tests.patience import PATIENCE
-from tests.reel.cli.conftest import Reel
+from tests.reel.cli.conftest import Reel, texts
 from tests.reel.streams.samples.ollama import OLLAMA
 from tests.reel.streams.samples.openai_chat import CHAT, chunk
 from tests.reel.streams.samples.sample import sse
@@ -103,6 +104,22 @@ def test_stream_for_an_agent_that_does_not_exist(reel: Reel, name: str) -> None:
     ran = reel("ingest", name, *ARGV, stdin=CHAT.data)
 
     assert (4, "") == ran[:2]
+
+
+def test_a_response_to_what_is_gone(reel: Reel, name: str) -> None:
+    """The log keeps it, and the printed command adds it; one to what stands is added, whatever came after it."""
+    reel("new", name)
+    reel("add", name, "What?")
+    reel("title", name, "T")
+    added = reel("ingest", name, *ARGV, "--if-stands", "2", "--json", stdin=CHAT.data)
+    reel("clear", name)
+    ran = reel("ingest", name, *ARGV, "--if-stands", "2", stdin=CHAT.data)
+    again = re.search(r"place it with: reel (.*)$", ran.err, re.MULTILINE)
+
+    assert (0, 5) == (added.status, ran.status)
+    assert again is not None
+    assert 0 == reel(*shlex.split(again[1])).status
+    assert [CHAT.text] == texts(reel, name)
 
 
 def test_response_that_cannot_be_added_is_saved(

@@ -73,8 +73,10 @@ def answer(
                     echo.write(begun.feed(piece))
             finally:
                 end = run.close()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         echo.end()
+        for note in getattr(stop, "__notes__", ()):  # that, and where, the log keeps what had come
+            ctx.out.warn(note)
         return _interrupted(ctx, begun)
     except InvalidMessage as error:
         echo.end()

@@ -1,7 +1,7 @@
 """Commands that translate to and from the requests of providers."""
 
 from reel.cli.line.arguments import number, text
-from reel.cli.line.command import CREATE, Command, at, option
+from reel.cli.line.command import CREATE, IF_STANDS, Command, at, option
 from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 
 _FORMAT = option(
@@ -162,6 +162,7 @@ COMMANDS = (
                 action="store_true",
                 help="add the answer that the log keeps at SEQ, in place of FILE",
             ),
+            IF_STANDS,
             CREATE,
         ),
         writes=True,

@@ -1,7 +1,7 @@
 """Commands that start a conversation and write in it."""
 
 from reel.cli.line.arguments import text
-from reel.cli.line.command import CREATE, Command, option
+from reel.cli.line.command import CREATE, IF_STANDS, Command, option
 from reel.cli.line.positions import position
 
 _ROLE = option(
@@ -62,6 +62,7 @@ COMMANDS = (
                 type=position,
                 help="replace the conversation from the message SEQ on; --file may be empty then",
             ),
+            IF_STANDS,
             CREATE,
         ),
         replaces_text=("tool_call", "tool_result", "file"),
