@@ -245,3 +245,16 @@ async def test_events_that_are_not_messages_keep_their_time_and_reference(client
 
     assert (6, "c", reply["time"]) == (clear["sent"], clear["ref"], clear["time"])
     assert 6 == (await client.state("a")).profile.updated
+
+
+async def test_what_a_stretch_leaves_behind_is_summarized(client: DirectClient) -> None:
+    """A long conversation that the stretch itself clears can be restored without reading all of it."""
+    await client.create("a")
+    await client.append("a", *(said(f"{number}") for number in range(700)), move("clear"))
+    await client.add("a", "after")  # a milestone is written with the next commit
+    kept = await client.store.read(lambda connection: connection.execute("SELECT count(*) FROM milestones").fetchone())
+
+    assert (1,) == tuple(kept)
+    await client.undo("a")
+    await client.undo("a")
+    assert 700 == (await client.state("a")).conversation.message_count

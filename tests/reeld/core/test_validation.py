@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgpack import packb
 
@@ -334,7 +334,11 @@ _METADATA = st.fixed_dictionaries(
 
 def _block(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     own = st.fixed_dictionaries({"type": st.just(kind), **fields})
-    return st.builds(lambda block, more: {**block, **more}, own, _METADATA)
+    return st.builds(lambda block, more, back: _ordered({**block, **more}, back), own, _METADATA, st.booleans())
+
+
+def _ordered(block: dict[str, Any], back: bool) -> dict[str, Any]:
+    return dict(reversed(block.items())) if back else block
 
 
 _TEXT_BLOCK = _block("text", text=_WORDS)
@@ -363,6 +367,9 @@ _MESSAGES = st.builds(
 )
 
 
+@example({"role": "assistant", "content": [{"arguments": "{}", "name": "n", "id": "i", "type": "tool_call"}]})
+@example({"role": "tool", "content": [{"is_error": None, "content": "x", "tool_call_id": "i", "type": "tool_result"}]})
+@example({"role": "tool", "content": [{"content": "x", "tool_call_id": "i", "type": "tool_result"}] * 2})
 @given(_MESSAGES)
 def test_what_is_kept_of_a_message_is_what_its_row_says(message: dict[str, Any]) -> None:
     """Also in the order of its fields: the message is packed from what was given, and later from the row."""
