@@ -79,6 +79,7 @@ def test_a_turn(tmp_path: Path) -> None:
     assert ("c", "none", True) == (answered["tool_call_id"], answered["content"], answered["is_error"])
     first, last = [step for step in found.steps if isinstance(step, About)]
     assert ("A title", str(tmp_path / "deck"), "m") == (first.title, first.tags["cwd"], last.tags["model"])
+    assert 1 == found.source.conversations
     assert (11, 8, {"end of a message": 3}) == (found.counts.read, found.counts.mapped, found.counts.ignored)
 
 
