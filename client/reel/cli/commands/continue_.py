@@ -33,7 +33,11 @@ def continue_last(ctx: Context) -> int:
     elif not ctx.out.terminal:
         ctx.out.line(agents[0].name)
     else:
-        return _go_on(ctx, agents[0], directory, len(agents))
+        if len(agents) > 1:
+            ctx.out.hint(
+                f"the last of {len(agents)} conversations in {directory}; list them with: reel continue --list"
+            )
+        return go_on(ctx, agents[0])
     return OK
 
 
@@ -74,10 +78,8 @@ def _list(ctx: Context, agents: list[AgentRow]) -> None:
         ctx.out.lines(table.lines(("", row) for row in agents))
 
 
-def _go_on(ctx: Context, agent: AgentRow, directory: str, number: int) -> int:
+def go_on(ctx: Context, agent: AgentRow) -> int:
     """Chat if there is a provider; else show the last messages, and say how to go on."""
-    if number > 1:
-        ctx.out.hint(f"the last of {number} conversations in {directory}; list them with: reel continue --list")
     ctx.use_as_agent(agent.name)
     if has_provider(ctx):
         from reel.cli.commands.chat import chat  # noqa: PLC0415 - only with a provider

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from reel import requests
@@ -12,6 +11,7 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.hit_lines import heading, opening, snippet, title
+from reel.cli.screen.output import is_interactive
 from reel.reading.hits import grouped
 from reel.reading.wording import age, count, full_time
 
@@ -55,7 +55,7 @@ def search(ctx: Context) -> int:
 
 
 def _search_as_typed(ctx: Context) -> int:
-    if ctx.out.as_json or not ctx.out.terminal or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
+    if ctx.out.as_json or not is_interactive(sys.stdin, sys.stdout):
         raise UsageError("QUERY is missing; only at a terminal, reel search searches as you type")
     from reel.cli.commands.typed_search import search_as_typed  # noqa: PLC0415 - termios and the rest are for a person only
 

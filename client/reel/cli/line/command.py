@@ -31,6 +31,8 @@ class Command(NamedTuple):
     notes: str = ""
     # Whether the command is about all agents if none is named.
     agent_optional: bool = False
+    # Whether a person who names no conversation may choose one.
+    picks: bool = False
     # Whether the command runs even if the path of the socket is unknown, or reel.toml is wrong.
     without_socket: bool = False
     # Whether the command starts the daemon if none runs.

@@ -12,7 +12,7 @@ from reel.base.errors import NotRunning, ReelError
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.command import Command
 from reel.cli.line.context import Context
-from reel.cli.line.exits import OK, status_of
+from reel.cli.line.exits import OK, REFUSED, status_of
 from reel.cli.line.options import Options
 from reel.cli.line.settings import NO_START, Settings
 from reel.cli.screen.output import Output
@@ -21,7 +21,14 @@ from reel.reading.failures import explain
 
 
 def dispatch(
-    command: Command, args: Options, agent: str, words: list[str], settings: Settings, *, lone: bool = False
+    command: Command,
+    args: Options,
+    agent: str,
+    words: list[str],
+    settings: Settings,
+    *,
+    lone: bool = False,
+    picks: bool = False,
 ) -> int:
     """Run a command's function and return the exit status. An error of the daemon becomes one line on stderr.
 
@@ -32,6 +39,7 @@ def dispatch(
         words: the other positional arguments.
         settings: the user's settings.
         lone: whether the only argument may also be the agent.
+        picks: whether the user, who is at a terminal, chooses the agent.
     """
     color = args.color or settings.color
     out = Output(sys.stdout, sys.stderr, as_json=args.json, color=color, hints=settings.hints)
@@ -45,6 +53,11 @@ def dispatch(
                 from reel.cli.line.lone_argument import resolve_lone_argument  # noqa: PLC0415 - it is seldom needed
 
                 resolve_lone_argument(ctx, command)
+            if picks:
+                from reel.cli.commands.shared.picking import choose_agent  # noqa: PLC0415 - for a person only
+
+                if not choose_agent(ctx, command.name):
+                    return REFUSED
             _resolve_positions(ctx)
             run = getattr(import_module(f"reel.cli.commands.{command.module}"), command.function)
             return run(ctx) or OK

@@ -12,7 +12,7 @@ from reel.cli.line.command import Command
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.line.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.line.table import look_up
-from reel.cli.screen.output import open_streams
+from reel.cli.screen.output import is_interactive, open_streams
 from reel.reading.wording import safe
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         return complete(argv[1:])
     before, after = split_at_dashes(argv)
     args = parse_beginning(before)
+    if not args.command and not args.json and is_interactive(sys.stdin, sys.stdout):
+        args.command = "pick"
     if not args.command:
         from reel.cli.line.parser import top_parser  # noqa: PLC0415 - a command that runs needs no parser
 
@@ -69,6 +71,8 @@ def _parse_and_run(argv: Sequence[str]) -> int:
     try:
         # An empty variable names no agent, whatever the file says.
         positionals, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)
+        if command.picks and default is None and _may_choose(args):
+            return _dispatch(command, args, "", [], settings, picks=True)
         agent, words = resolve(positionals, args.words, args.agent, default, agent_optional=command.agent_optional)
         lone = is_lone(positionals, args.words, args.agent, default)
         return _dispatch(command, args, agent, words, settings, lone=lone)
@@ -95,10 +99,25 @@ def _command_and_settings(args: Options) -> tuple[Command, Settings]:
     return find_command(args.command), settings
 
 
-def _dispatch(command: Command, args: Options, agent: str, words: list[str], settings: Settings, *, lone: bool) -> int:
+def _may_choose(args: Options) -> bool:
+    """Return whether nothing on the line says which conversation is meant, and a person can be asked."""
+    is_named = args.words or args.agent is not None or args.all or args.directory is not None
+    return not is_named and not args.json and is_interactive(sys.stdin, sys.stdout)
+
+
+def _dispatch(
+    command: Command,
+    args: Options,
+    agent: str,
+    words: list[str],
+    settings: Settings,
+    *,
+    lone: bool = False,
+    picks: bool = False,
+) -> int:
     from reel.cli.line.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 
-    return dispatch(command, args, agent, words, settings, lone=lone)
+    return dispatch(command, args, agent, words, settings, lone=lone, picks=picks)
 
 
 def _positionals(command: Command, args: Options) -> str:

@@ -9,6 +9,7 @@ _SYNONYMS = {
     "ask": "prompt query complete continue",
     "chat": "talk repl shell interactive",
     "continue": "resume latest last",
+    "pick": "choose select menu",
     "export": "",
     "import": "",
     "purge": "erase forget shred",

@@ -37,7 +37,7 @@ GROUPS = (
     Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
     Group("remove for good", "erasing", ("redact", "purge")),
     Group("talk to a provider", "providers", ("ask", "chat", "setup", "render", "ingest", "load")),
-    Group("bring in and take out", "histories", ("import", "continue", "export")),
+    Group("bring in and take out", "histories", ("import", "pick", "continue", "export")),
     Group(
         "look after the daemon",
         "daemon",

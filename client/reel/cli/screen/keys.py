@@ -26,6 +26,9 @@ class Key(Enum):
     DELETE_LINE = "delete line"
     END = "end"
     TAB = "tab"
+    CTRL_O = "ctrl-o"
+    CTRL_T = "ctrl-t"
+    CTRL_X = "ctrl-x"
 
 
 _CONTROLS = {
@@ -38,9 +41,12 @@ _CONTROLS = {
     "\x07": Key.ESCAPE,
     "\t": Key.TAB,
     "\x0e": Key.DOWN,
+    "\x0f": Key.CTRL_O,
     "\x10": Key.UP,
+    "\x14": Key.CTRL_T,
     "\x15": Key.DELETE_LINE,
     "\x17": Key.DELETE_WORD,
+    "\x18": Key.CTRL_X,
 }
 # By what follows ESC [ or, in the application mode of a keypad, ESC O.
 _SEQUENCES = {"A": Key.UP, "B": Key.DOWN, "5~": Key.PAGE_UP, "6~": Key.PAGE_DOWN}

@@ -276,6 +276,11 @@ def cells_of(line: Line) -> int:
     return sum(cells(safe(_text_and_style(span)[0])) for span in line)
 
 
+def is_interactive(stdin: TextIO, stdout: TextIO) -> bool:
+    """Return whether a person can use the whole screen: both ends are a terminal that can move its cursor."""
+    return stdin.isatty() and stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def cut_line(line: Line, width: int) -> Line:
     """Return as much of a line as fits into some columns."""
     shown: Line = []

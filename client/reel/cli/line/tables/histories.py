@@ -28,6 +28,19 @@ COMMANDS = (
         "imported is left alone.",
     ),
     Command(
+        "pick",
+        "",
+        "choose a conversation at the terminal, and go on with it",
+        "pick",
+        "reel",
+        ANSWERING,
+        notes="reel alone does the same. Typing searches names, titles, tags and first words.\n"
+        "Enter goes on with the chosen conversation, as reel continue does; Ctrl-O shows\n"
+        "it, Ctrl-T shows its branches, Ctrl-X writes it into a Markdown file. show, chat,\n"
+        "ask, follow, log, info, tree and export let you choose in the same way if no\n"
+        "conversation is named.",
+    ),
+    Command(
         "continue",
         "",
         "go on with the last conversation of this directory",
@@ -70,5 +83,6 @@ COMMANDS = (
         "rewound or cleared is in it as well, folded. jsonl is the whole log: the agent\n"
         "on the first line, then one event on each line. Only their owner can read the\n"
         "files.",
+        picks=True,
     ),
 )

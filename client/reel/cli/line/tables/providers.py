@@ -71,6 +71,7 @@ COMMANDS = (
         "TEXT; without TEXT it is the question. Without both, what was said last is\n"
         "answered. The status is 6 if the answer was cut, refused or empty.\n"
         "Ctrl-C ends the answer: what has arrived is added, marked as interrupted.",
+        picks=True,
     ),
     Command(
         "chat",
@@ -87,6 +88,7 @@ COMMANDS = (
         notes="Without AGENT, a new agent is created. COMMAND is as in reel ask. /help at the\n"
         "prompt lists what can be typed there: /undo, /clone, /system and more. Ctrl-C\n"
         "ends an answer, and Ctrl-D the chat.",
+        picks=True,
     ),
     Command(
         "setup",

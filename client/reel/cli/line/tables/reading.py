@@ -92,6 +92,7 @@ COMMANDS = (
         notes="RANGE is one message, such as 12, or several, such as 12..20. At a terminal, it\n"
         "opens at the end, Markdown is styled, and tool output that would fill half of\n"
         "the screen is folded. Code is never wrapped or indented.",
+        picks=True,
     ),
     Command(
         "follow",
@@ -114,6 +115,7 @@ COMMANDS = (
         "and misses nothing. At a terminal, a message grows on the screen while somebody\n"
         "writes it. Below a command that took messages away or brought them back, these\n"
         "are listed.",
+        picks=True,
     ),
     Command(
         "wait",
@@ -135,6 +137,7 @@ COMMANDS = (
         "info",
         "reel info demo",
         (option("--marks", action="store_true", help="print only the labels of its marks, the newest first"),),
+        picks=True,
     ),
     Command(
         "log",
@@ -149,6 +152,7 @@ COMMANDS = (
             _COLOR,
             _NO_PAGER,
         ),
+        picks=True,
     ),
     Command(
         "usage",
@@ -194,6 +198,7 @@ COMMANDS = (
         "conversation now. The current line continues in the same column; abandoned lines\n"
         "branch off to the right. reel restore and reel clone --at take any of these\n"
         "seqs.",
+        picks=True,
     ),
     Command(
         "view",

@@ -1,0 +1,110 @@
+"""The screen on which a conversation is chosen: what is typed, the list, and the end of the chosen one. No I/O."""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.screen.agent_list import Table
+from reel.cli.screen.keys import Key
+from reel.cli.screen.output import cut_line
+from reel.reading.wording import age, cells, cut, cut_front, flat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reel.cli.screen.output import Line
+    from reel.replies import AgentRow
+
+_PROMPT = "conversation> "
+_MARGIN = "  "
+# How many conversations the keys for a page go up or down.
+_PAGE = 10
+_STEPS = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -_PAGE, Key.PAGE_DOWN: _PAGE}
+
+
+class Picker:
+    """The query, the conversations that match it, and which of them is chosen.
+
+    Args:
+        help_line: the last line, which says what the keys do.
+        first: an entry above the conversations, such as for a new one. Default: there is none.
+    """
+
+    def __init__(self, help_line: str, first: str | None = None) -> None:
+        self.query = ""
+        self._help = help_line
+        self._first = first
+        self._rows: list[AgentRow] = []
+        self._note = ""
+        self._index = 0
+        self._preview: list[Line] = []
+
+    @property
+    def is_first_chosen(self) -> bool:
+        """Whether the entry above the conversations is chosen."""
+        return self._first is not None and self._index == 0
+
+    @property
+    def chosen(self) -> AgentRow | None:
+        """The conversation that is chosen, if any."""
+        index = self._index - (self._first is not None)
+        return self._rows[index] if 0 <= index < len(self._rows) else None
+
+    def press(self, key: Key | str) -> None:
+        """Take a key or a text that changes the query or the choice; any other key changes nothing."""
+        if isinstance(key, str):
+            self.query += key
+        elif key in _STEPS:
+            last = len(self._rows) - (self._first is None)
+            self._index = max(0, min(self._index + _STEPS[key], last))
+        elif key == Key.BACKSPACE:
+            self.query = self.query[:-1]
+        elif key == Key.DELETE_WORD:
+            self.query = self.query.rstrip().rpartition(" ")[0]
+        elif key == Key.DELETE_LINE:
+            self.query = ""
+
+    def show(self, rows: Sequence[AgentRow], problem: str = "") -> None:
+        """Take the conversations that match what is typed; the first of them is chosen if something is."""
+        self._rows = list(rows)
+        self._index = 1 if self._first is not None and self.query and rows else 0
+        self._note = problem or ("" if rows or not self.query else f"no conversation has all of: {self.query}")
+
+    def preview(self, lines: list[Line]) -> None:
+        """Take the end of the conversation that is chosen."""
+        self._preview = lines
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """Return the lines of the screen: the list has its upper half, the conversation the lower one."""
+        room = max(height - 3, 2)
+        listed = self._listed(width, max(room // 2, 1))
+        end = self._preview[max(len(self._preview) - max(room - len(listed), 0), 0) :]
+        prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
+        rule: Line = [("─" * width, "dim")]
+        filled: list[Line] = [[] for _ in range(room - len(listed) - len(end))]
+        foot: Line = [(cut(self._note or self._help, width), "dim")]
+        return [cut_line(line, width) for line in (prompt, *listed, rule, *end, *filled, foot)][:height]
+
+    def column(self, width: int) -> int:
+        """Return the column of the cursor, from 1."""
+        return 1 + len(_PROMPT) + cells(cut_front(self.query, max(width - len(_PROMPT) - 1, 1)))
+
+    def _listed(self, width: int, room: int) -> list[Line]:
+        """Return as many entries as there is room for, the chosen one among them, below the titles if these fit."""
+        table = Table(max(width - len(_MARGIN), 1), age)
+        titles, *rows = list(table.lines(("", row) for row in self._rows)) or [[]]
+        first: list[Line] = [] if self._first is None else [[(self._first, "bold")]]
+        entries = [*first, *rows]
+        has_titles = bool(rows) and room > 1
+        room -= has_titles
+        top = max(0, min(self._index - room // 2, len(entries) - room))
+        lines: list[Line] = [[_MARGIN, *titles]] if has_titles else []
+        for number, entry in enumerate(entries[top : top + room], top):
+            lines.append([(">" if number == self._index else " ", "bold"), " ", *entry])
+        return lines
+
+
+def matches(row: AgentRow, query: str) -> bool:
+    """Return whether a conversation has all words of a query in what a list shows of it."""
+    about = [row.name, row.title or "", row.first_words or "", *(f"{key}={value}" for key, value in row.tags.items())]
+    text = flat(" ".join(about)).casefold()
+    return all(word in text for word in query.casefold().split())
