@@ -140,6 +140,10 @@ profile: $(READY)  ## print where the time of an add goes, stage by stage (half 
 docs: $(READY)  ## regenerate the parts of docs/ that come from the code
 	$(BIN)/python -m tests.documents
 
+picture: $(READY)  ## draw docs/search.svg, the picture of the README, from a real run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[picture]'
+	$(BIN)/python -m tests.picture
+
 man: $(READY)  ## write the manual pages to build/man
 	$(BIN)/python daemon/manual.py build/man
 

@@ -18,14 +18,15 @@ from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
+_TOUR = (documents.DOCS / "tour.md").read_text()
 # The files that may tell somebody what to install.
 _TEXTS = {".el", ".lua", ".md", ".py", ".ts", ".txt", ".vim"}
 _READMES = ("tests", "examples", "client/editors/vscode")
 _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
 
 
-def _blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", _README, re.DOTALL | re.MULTILINE)
+def _blocks(language: str, page: str = _TOUR) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
 def _run(words: list[str], daemon: Daemon, **environment: str) -> str:
@@ -33,8 +34,8 @@ def _run(words: list[str], daemon: Daemon, **environment: str) -> str:
     return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE).stdout
 
 
-def test_the_commands_of_the_readme(daemon: Daemon) -> None:
-    """Every command line of the README works, one after the other, and the conversation is there."""
+def test_the_commands_of_the_tour(daemon: Daemon) -> None:
+    """Every command line of the tour works, one after the other, and the conversation is there."""
     lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith("reel ")]
     for line in lines:
         _run([str(Path(sys.executable).parent / "reel"), *shlex.split(line, comments=True)[1:]], daemon)
@@ -56,6 +57,20 @@ def test_no_key_in_an_argument(page: Path) -> None:
 
 
 def test_the_program_of_the_readme(daemon: Daemon) -> None:
+    """The first program in Python runs, and prints the conversation."""
+    (program,) = _blocks("python", _README)
+
+    assert "2 user [{'type': 'text', 'text': 'What is a tape deck?'}]\n" == _run(
+        [sys.executable, "-c", program], daemon
+    )
+
+
+def test_the_length_of_the_readme() -> None:
+    """What does not fit into 120 lines is on another page."""
+    assert len(_README.splitlines()) <= 120
+
+
+def test_the_program_of_the_tour(daemon: Daemon) -> None:
     """The Python example runs, and prints the conversation."""
     (program,) = _blocks("python")
 

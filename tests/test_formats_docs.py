@@ -204,10 +204,10 @@ esac
 """
 
 
-def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
+def test_the_script_of_the_tour_works(daemon: Daemon, tmp_path: Path) -> None:
     """It works as it is: one provider answers, then another, and each gets a body that it accepts."""
-    readme = (_ROOT / "README.md").read_text()
-    (script,) = re.findall(r"^```bash\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    tour = (_ROOT / "docs" / "tour.md").read_text()
+    (script,) = re.findall(r"^```bash\n(.*?)^```", tour, re.DOTALL | re.MULTILINE)
     (tmp_path / "curl").write_text(_CURL)
     (tmp_path / "curl").chmod(0o755)
     (tmp_path / "anthropic.answer").write_bytes(ANTHROPIC.data)

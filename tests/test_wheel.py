@@ -85,7 +85,7 @@ def test_the_text_of_a_package_page(wheel: Path) -> None:
 
     assert "Description-Content-Type: text/markdown" in text
     assert "| docs/cli.md | what each command does" in text
-    assert "behind one Unix socket" in text
+    assert "go on with it from any editor or program" in text
     assert text.endswith("The pages and programs that this text names are in the source distribution.\n")
     assert [] == re.findall(r"\[[^]]*\]\((?!https://)[^)]*\)", text)
 
