@@ -30,15 +30,15 @@ COMMANDS = (
     Command(
         "pick",
         "",
-        "choose a conversation at the terminal, and go on with it",
+        "choose a conversation, and go on with it",
         "pick",
         "reel",
         ANSWERING,
         notes="reel alone does the same. Typing searches names, titles, tags and first words.\n"
         "Enter goes on with the chosen conversation, as reel continue does; Ctrl-O shows\n"
-        "it, Ctrl-T shows its branches, Ctrl-X writes it into a Markdown file. show, chat,\n"
-        "ask, follow, log, info, tree and export let you choose in the same way if no\n"
-        "conversation is named.",
+        "it, Ctrl-T shows its branches, Ctrl-X writes it into a Markdown file. show,\n"
+        "chat, ask, follow, log, info, tree and export let you choose in the same way if\n"
+        "no conversation is named.",
     ),
     Command(
         "continue",
