@@ -24,7 +24,7 @@ def pick(ctx: Context) -> int:
         ctx.out.warn(f"no conversations yet; begin one with: {ctx.command('new', 'NAME')}")
         ctx.out.warn(f"or bring in those of other tools with: {ctx.command('import')}")
         return REFUSED
-    from reel.cli.commands.shared.picking import choose  # noqa: PLC0415 - termios and the rest are for a person only
+    from reel.cli.line.picking import choose  # noqa: PLC0415 - termios and the rest are for a person only
     from reel.cli.screen.keys import Key  # noqa: PLC0415 - as above
 
     keys = {Key.CTRL_O: "shows", Key.CTRL_T: "branches", Key.CTRL_X: "exports"}

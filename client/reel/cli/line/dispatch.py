@@ -54,7 +54,7 @@ def dispatch(
 
                 resolve_lone_argument(ctx, command)
             if picks:
-                from reel.cli.commands.shared.picking import choose_agent  # noqa: PLC0415 - for a person only
+                from reel.cli.line.picking import choose_agent  # noqa: PLC0415 - for a person only
 
                 if not choose_agent(ctx, command.name):
                     return REFUSED
