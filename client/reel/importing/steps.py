@@ -218,9 +218,12 @@ class Reading(Protocol):
 
 
 def forks_last(sources: Iterable[Source]) -> list[Source]:
-    """Sort sources so that each fork comes after its origin."""
-    named = {source.conversation: source for source in sources}
-    return [named[name] for name in origins_first({name: source.fork_of for name, source in named.items()})]
+    """Sort sources so that each fork comes after its origin; those of one conversation stay together."""
+    named: dict[str, list[Source]] = {}
+    for source in sources:
+        named.setdefault(source.conversation, []).append(source)
+    origins = {name: next((one.fork_of for one in group if one.fork_of), "") for name, group in named.items()}
+    return [source for name in origins_first(origins) for source in named[name]]
 
 
 class Found(NamedTuple):

@@ -10,9 +10,10 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.files import JsonLines, lines_of, open_regular, open_zstd
+from reel.importing.sources.files import JsonLines, Line, lines_of, open_regular, open_zstd
 from reel.importing.sources.responses_items import Item, Items, left_out_of
-from reel.importing.steps import About, Back, Compacted, Kept, Part, Said, Source, Step
+from reel.importing.steps import About, Back, Compacted, Counts, Kept, Part, Said, Source, Step
+from reel.importing.tools.codex import base
 from reel.importing.values import (
     digest,
     list_in,
@@ -28,7 +29,6 @@ from reel.providers.blocks import text as text_block
 from reel.providers.openai import PROVIDER
 
 NAME = "codex"
-COMPRESSED = ".zst"
 # The number of lines that are read to determine whether the answers are items or events.
 _SCANNED = 2000
 # Records that contribute nothing to the conversation.
@@ -80,7 +80,7 @@ _CONTEXT = (
 def open_rollout(path: str) -> BinaryIO:
     """Open the file of a rollout, which may be compressed."""
     file = open_regular(path)
-    return open_zstd(file, path) if path.endswith(COMPRESSED) else file
+    return open_zstd(file, path) if path.endswith(base.COMPRESSED) else file
 
 
 class Rollout(JsonLines):
@@ -92,7 +92,10 @@ class Rollout(JsonLines):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._facts: dict[str, str] = {"source": source.path, **source.about}
+        self._name = source.about.get("name", "")
+        self._history = base.read(source.about.get(base.HISTORY, "[]"))
+        parent = source.about.get("parent", "")
+        self._facts: dict[str, str] = {"source": source.path, "parent": parent}
         self._items = Items(self.counts.refused)
         self._title = ""
         self._described: About | None = None
@@ -103,7 +106,7 @@ class Rollout(JsonLines):
         self._last = ""
         self._prompts: list[tuple[str, str]] = []
         self._total_usage = ""
-        self._meta_line = 0
+        self._has_meta = self._has_instructions = False
         # Whether the answers exist only as events.
         self._events_only: bool | None = None
 
@@ -116,7 +119,29 @@ class Rollout(JsonLines):
         if self._events_only is None:
             with self.open() as file:
                 self._events_only = _has_events_only(file)
+            yield from self._read_history()
         yield from super().steps()
+
+    def _read_history(self) -> Iterator[Step]:
+        """Read what comes before this rollout in other files, where it is counted."""
+        if not self._history:
+            return
+        with self.open() as file:  # this rollout says itself where it works
+            first = next(self._records(lines_of(file)), None)
+        if first is not None and text_in(first[0], "type") == "session_meta":
+            yield from self.read_line(*first)
+        for stretch in self._history:
+            with open_rollout(stretch.path) as file:
+                for found, line in self._records(stretch.lines(file)):
+                    if stretch.has(found):
+                        yield from self.read_line(found, line)
+        self.counts, self._has_meta = Counts(), False
+        self._items = Items(self.counts.refused)
+
+    def _records(self, lines: Iterator[Line]) -> Iterator[tuple[Json, int]]:
+        for line in lines:
+            if (found := self._parse(line)) is not None:
+                yield found, line.number
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
@@ -149,7 +174,7 @@ class Rollout(JsonLines):
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back."""
         yield from self._flush()
-        about = About("", self._title, self._tags())
+        about = About("", self._name or self._title, self._tags())
         if self._described is not None and about != self._described:
             self._described = about
             yield about
@@ -159,14 +184,16 @@ class Rollout(JsonLines):
 
     def _describe(self) -> Iterator[Step]:
         if self._described is None:
-            self._described = About("", self._title, self._tags())
+            self._described = About("", self._name or self._title, self._tags())
             yield self._described
 
     def _read_meta(self, meta: Json, sent: int | None, line: int) -> Iterator[Step]:
-        if self._meta_line:
+        instructions = text_in(map_in(meta, "base_instructions"), "text") or text_in(meta, "instructions")
+        if self._has_meta:
             self.counts.ignore("metadata of the thread that was forked")
+            yield from self._instruct(instructions, sent, line)
             return
-        self._meta_line = line
+        self._has_meta = True
         self.counts.map()
         git = map_in(meta, "git")
         self._leave(meta, _META_FIELDS)
@@ -179,8 +206,12 @@ class Rollout(JsonLines):
         ):
             if value:
                 self._facts[tag] = value
-        instructions = text_in(map_in(meta, "base_instructions"), "text") or text_in(meta, "instructions")
-        if instructions:
+        yield from self._instruct(instructions, sent, line)
+
+    def _instruct(self, instructions: str, sent: int | None, line: int) -> Iterator[Step]:
+        """Yield the system prompt; a fork may leave it to its history, but has at most one, at its beginning."""
+        if instructions and not self._has_instructions and not self._last:
+            self._has_instructions = True
             yield from self._describe()
             block = text_block(instructions)
             yield Said("system", (Part("instructions", [block]),), {}, sent, line)

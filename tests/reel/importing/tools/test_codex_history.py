@@ -1,0 +1,125 @@
+"""Rollouts of Codex that continue others: after a rewind, of a fork, and of a sub-agent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.importing.steps import About, Said, Source
+from reel.importing.tools.codex.tool import TOOL
+from tests.reel.importing.rollouts import Lines
+
+_A, _B = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+_S, _T = "cccccccc-0000-4000-8000-000000000003", "dddddddd-0000-4000-8000-000000000004"
+
+
+def _base(name: str, lines: Lines, count: int, ordinal: int, *, with_bytes: bool = True) -> dict[str, Any]:
+    """Return what names the first records of a rollout as a history."""
+    size = sum(len(json.dumps(record)) + 1 for record in lines.records[:count])
+    return {"thread_id": name, "end_ordinal_exclusive": ordinal, "end_byte_offset": size if with_bytes else None}
+
+
+def _numbered(lines: Lines, first: int = 0) -> Lines:
+    for number, record in enumerate(lines.records, first):
+        record["ordinal"] = number
+    return lines
+
+
+def _texts(source: Source) -> list[str]:
+    return [
+        part.blocks[0]["text"] for step in TOOL.open(source).steps() if isinstance(step, Said) for part in step.parts
+    ]
+
+
+def _origin() -> Lines:
+    return _numbered(Lines(_A).said("user", "One").said("assistant", "1").said("user", "Wrong").said("assistant", "2"))
+
+
+@pytest.mark.parametrize("with_bytes", [True, False])
+def test_a_rewind(tmp_path: Path, *, with_bytes: bool) -> None:
+    """The segment that a thread went on in begins with what came before the rewind, and is read after the thread."""
+    origin = _origin()
+    segment = Lines(_A, history_base=_base(_A, origin, 3, 3, with_bytes=with_bytes)).said("user", "Right")
+    _numbered(segment, 3).write(tmp_path / f"sessions/rollout-2026-01-02T00-00-00-{_A}_{_S}.jsonl")
+    origin.write(tmp_path / f"sessions/rollout-2026-01-01T00-00-00-{_A}.jsonl")
+
+    first, second = TOOL.discover(tmp_path).sources
+
+    assert (f"codex/{_A}", f"codex/{_A}") == (first.conversation, second.conversation)
+    assert (["One", "1", "Wrong", "2"], ["One", "1", "Right"]) == (_texts(first), _texts(second))
+
+
+def test_a_rewind_in_a_segment_and_a_fork_of_that(tmp_path: Path) -> None:
+    """A history may have a history: all of it comes first, and the fork is one of the thread."""
+    origin = _origin().write(tmp_path / f"sessions/rollout-1-{_A}.jsonl")
+    one = _numbered(Lines(_A, history_base=_base(_A, _origin(), 3, 3)).said("user", "Two").said("user", "x"), 3)
+    one.write(tmp_path / f"sessions/rollout-2-{_A}_{_S}.jsonl")
+    two = _numbered(Lines(_A, history_base=_base(_S, one, 2, 5)).said("user", "Three"), 5)
+    two.write(tmp_path / f"sessions/rollout-3-{_A}_{_T}.jsonl")
+    fork = Lines(_B, forked_from_id=_A, history_base=_base(_T, two, 2, 7)).said("user", "Fork")
+    fork.write(tmp_path / f"archived_sessions/rollout-0-{_B}.jsonl")
+
+    sources = TOOL.discover(tmp_path).sources
+
+    assert [str(origin), f"codex/{_A}"] == [sources[0].path, sources[-1].fork_of]
+    assert ["One", "1", "Two", "Three"] == _texts(sources[2])
+    assert ["One", "1", "Two", "Three", "Fork"] == _texts(sources[3])
+
+
+def test_what_is_counted(tmp_path: Path) -> None:
+    """The records of a history are counted where they are, and the facts are those of the rollout itself."""
+    origin = _origin()
+    origin.records[0]["payload"]["base_instructions"] = {"text": "Be brief."}
+    origin.write(tmp_path / f"rollout-1-{_A}.jsonl")
+    fork = Lines(_B, forked_from_id=_A, history_base=_base(_A, origin, 3, 3)).said("user", "Fork")
+    fork.records[0]["payload"]["cwd"] = "/worktree"
+    fork.write(tmp_path / f"rollout-2-{_B}.jsonl")
+    reading = TOOL.open(TOOL.discover(tmp_path).sources[1])
+
+    steps = list(reading.steps())
+
+    assert (2, 2) == (reading.counts.read, reading.counts.mapped)
+    assert "/worktree" == next(step.tags["cwd"] for step in steps if isinstance(step, About))
+    assert ["system", "user", "assistant", "user"] == [step.role for step in steps if isinstance(step, Said)]
+
+
+@pytest.mark.parametrize("name", ["gone", _B])
+def test_a_history_that_is_not_there(tmp_path: Path, name: str) -> None:
+    """It is reported, also if it leads in a circle; what the rollout itself has is read."""
+    Lines(_B, history_base=_base(name, _origin(), 3, 3)).said("user", "Fork").write(tmp_path / f"rollout-1-{_B}.jsonl")
+
+    found = TOOL.discover(tmp_path)
+
+    assert ["Fork"] == _texts(found.sources[0])
+    assert [f"it continues {name}, whose file is not there"] == [problem.what for problem in found.problems]
+
+
+def test_a_sub_agent_that_begins_with_a_copy_of_its_parent(tmp_path: Path) -> None:
+    """It is a fork of the parent, told by the parent's description, which is the second record."""
+    parent = Lines(_A).said("user", "The large task")
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": _A}}}
+    child = Lines(_B, source=spawned)
+    child.records += parent.records
+    parent.write(tmp_path / f"rollout-2-{_A}.jsonl")
+    child.said("user", "The small task").write(tmp_path / f"rollout-1-{_B}.jsonl")
+
+    sources = TOOL.discover(tmp_path).sources
+
+    assert [("codex/" + _A, ""), ("codex/" + _B, "codex/" + _A)] == [(one.conversation, one.fork_of) for one in sources]
+    assert {"parent": f"codex/{_A}"} == sources[1].about
+
+
+def test_names(tmp_path: Path) -> None:
+    """A thread has the name that it was given last, from the list beside the rollouts; damaged lines say nothing."""
+    index = [{"id": _A, "thread_name": "First"}, {"id": _A, "thread_name": "Renamed"}]
+    (tmp_path / "session_index.jsonl").write_text("{\n" + "".join(json.dumps(line) + "\n" for line in index))
+    Lines(_A).said("user", "One").write(tmp_path / f"sessions/rollout-1-{_A}.jsonl")
+    Lines(_B).said("user", "Two").write(tmp_path / f"sessions/rollout-2-{_B}.jsonl")
+
+    titles = [
+        [step.title for step in TOOL.open(source).steps() if isinstance(step, About)][-1]
+        for source in TOOL.discover(tmp_path / "sessions").sources
+    ]
+
+    assert ["Renamed", "Two"] == titles
