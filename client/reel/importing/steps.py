@@ -162,6 +162,8 @@ class Counts:
         self.left_out: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.more_problems = 0
+        # Whether something was left for later, although the source may not change any more.
+        self.unfinished = False
 
     def map(self) -> None:
         """Count a record that became a step, or a part of one."""

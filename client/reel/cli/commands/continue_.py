@@ -15,6 +15,8 @@ from reel.replies import AgentRow
 
 # The tag of a sub-agent's conversation with what called it.
 _PARENT = "parent"
+# The tag of a conversation that a program began, with its kind.
+_RUN = "run"
 # How many of the agents that changed last are looked at, and how many messages of the chosen one are shown.
 _NEWEST = 50
 _SHOWN = 2
@@ -42,12 +44,12 @@ def continue_last(ctx: Context) -> int:
 
 
 def _conversations(ctx: Context) -> tuple[str, list[AgentRow]]:
-    """Return the directory, and its conversations, the most recent first."""
+    """Return the directory, and its conversations, the most recent first, after those of people those of programs."""
     for directory in _directories():
         call = requests.agents(alive=True, order="updated", details=True, tags={DIRECTORY: directory}, limit=_NEWEST)
         rows = [row for page in islice(ctx.client.pages(call), 1) for row in page.agents if _PARENT not in row.tags]
         if rows:
-            return directory, sorted(rows, key=_last_said, reverse=True)
+            return directory, sorted(rows, key=lambda row: (_RUN not in row.tags, _last_said(row)), reverse=True)
     return "", []
 
 

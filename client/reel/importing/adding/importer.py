@@ -242,7 +242,7 @@ class Importer:
         totals, heads = self.totals, dict[str, int]()
         totals.sources += 1
         totals.bytes += read.source.size
-        complete = read.readable and not read.killed
+        complete = read.readable and not read.killed and not read.counts.unfinished
         for conversation in read.conversations:
             totals.messages += conversation.added
             totals.known += conversation.known

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from reel.importing.steps import Source
+from reel.importing.values import digest
 
 # Incremented when the readers or the keys change: what was read before is read again.
-_VERSION = 3
+_VERSION = 4
 
 
 class Seen:
@@ -40,14 +41,14 @@ class Seen:
             heads: the head of each existing agent, by its id.
         """
         match self._sources.get(_key(source)):
-            case [source.size, source.modified, dict(agents)]:
-                if all(heads.get(agent, -1) >= head for agent, head in agents.items()):
+            case [source.size, source.modified, facts, dict(agents)]:
+                if facts == _facts(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
                     return len(agents)
         return None
 
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
         """Record that a source was imported into agents, with their current heads."""
-        self._sources[_key(source)] = [source.size, source.modified, dict(heads)]
+        self._sources[_key(source)] = [source.size, source.modified, _facts(source), dict(heads)]
 
     def save(self) -> None:
         """Write the file; if that fails, everything is read again the next time."""
@@ -57,6 +58,11 @@ class Seen:
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 json.dump({"version": _VERSION, "sources": self._sources}, file)
             Path(new).replace(self._path)
+
+
+def _facts(source: Source) -> str:
+    """Return a digest of what the tool keeps about a source in other files, such as its title."""
+    return digest(source.fork_of, *(part for fact in sorted(source.about.items()) for part in fact))
 
 
 def _key(source: Source) -> str:

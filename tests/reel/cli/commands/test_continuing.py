@@ -50,6 +50,15 @@ def test_one_request_for_all_conversations(
         assert ["agents"] == [method for method in wire.asked if method != "hello"]
 
 
+def test_runs_of_programs(reel: Reel, client: Client, name: str, here: str) -> None:
+    """A conversation of a person comes before those of programs, even if these are newer."""
+    for number, tags in enumerate(({"cwd": here}, {"cwd": here, "run": "sdk-py"})):
+        client.create(f"{name}-{number}", tags=tags)
+        client.add(f"{name}-{number}", "Hi")
+
+    assert [f"{name}-0", f"{name}-1"] == [row["name"] for row in reel("continue", "--list", "--json").documents]
+
+
 def test_directory_above(reel: Reel, client: Client, name: str, here: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the directory has no conversation, that of the nearest one above counts."""
     client.create(name, tags={"cwd": here})

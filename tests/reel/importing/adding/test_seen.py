@@ -38,6 +38,7 @@ def test_a_source_that_was_imported(path: str) -> None:
     [
         SOURCE._replace(size=11),
         SOURCE._replace(modified=21),
+        SOURCE._replace(about={"name": "Renamed"}),
         SOURCE._replace(path="/y/history"),
         SOURCE._replace(key="2"),
         SOURCE._replace(conversation="other/demo"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.importing.steps import Compacted, Kept, Said, Step
+from reel.importing.steps import About, Compacted, Kept, Said, Step
 from tests.reel.importing.transcripts import Transcript, outline, read, session_of
 
 _HOOK = {"type": "hook_success", "hookName": "SessionStart:startup", "hookEvent": "SessionStart"}
@@ -116,3 +116,28 @@ def test_requests_and_states_are_not_kept(tmp_path: Path) -> None:
     assert [] == [step for step in session.steps() if isinstance(step, Kept)]
     rules = {"request": 3, "setting": 1, "list of tools": 1, "costs so far": 1, "worktree": 1, "system prompt": 1}
     assert ({}, rules) == (session.counts.unknown, session.counts.ignored)
+
+
+def test_a_session_without_a_title(tmp_path: Path) -> None:
+    """It is called by what its person said first, if Claude Code's own words come before that."""
+    made = Transcript().record("attachment", "h1", attachment={**_HOOK, "content": "Use tabs."})
+    made.user("u1", "Caveat: these were run by the user.", isMeta=True).user("u2", "Mend the deck").user("u3", "Now")
+
+    titles = [step.title for step in read(made, tmp_path) if isinstance(step, About)]
+
+    assert "Mend the deck" == titles[-1]
+
+
+@pytest.mark.parametrize(("entrypoint", "run"), [("cli", None), ("sdk-py", "sdk-py"), ("claude-vscode", None)])
+def test_a_session_of_a_program(tmp_path: Path, entrypoint: str, run: str | None) -> None:
+    """A session that a program began has a tag that says so."""
+    made = Transcript().user("u1", "Hi", entrypoint=entrypoint)
+
+    assert run == [step.tags.get("run") for step in read(made, tmp_path) if isinstance(step, About)][-1]
+
+
+def test_a_program_and_then_a_person(tmp_path: Path) -> None:
+    """A session with which a person went on is a person's."""
+    made = Transcript().user("u1", "Hi", entrypoint="sdk-cli").user("u2", "And now I", entrypoint="cli")
+
+    assert "run" not in [step.tags for step in read(made, tmp_path) if isinstance(step, About)][-1]

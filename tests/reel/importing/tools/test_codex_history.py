@@ -123,3 +123,21 @@ def test_names(tmp_path: Path) -> None:
     ]
 
     assert ["Renamed", "Two"] == titles
+
+
+@pytest.mark.parametrize(
+    ("meta", "run"),
+    [
+        ({"source": "cli", "originator": "codex-tui"}, None),
+        ({"source": "exec"}, "exec"),
+        ({"source": "vscode", "originator": "codex_exec"}, "exec"),
+        ({"source": {"subagent": "review"}}, "review"),
+        ({"source": {"subagent": {"thread_spawn": {"parent_thread_id": _B}}}}, None),
+    ],
+)
+def test_a_thread_of_a_program(tmp_path: Path, meta: dict[str, Any], run: str | None) -> None:
+    """A thread that no person began has a tag that says what did."""
+    Lines(_A, **meta).said("user", "One").write(tmp_path / f"rollout-1-{_A}.jsonl")
+    (source,) = TOOL.discover(tmp_path).sources
+
+    assert run == [step.tags.get("run") for step in TOOL.open(source).steps() if isinstance(step, About)][-1]

@@ -177,6 +177,43 @@ def test_answer_that_is_being_written(tmp_path: Path) -> None:
     assert [("user", ["Hi"])] == said(read(tree(tmp_path, [prompt("Hi"), unfinished])))
 
 
+def test_an_answer_that_was_left(tmp_path: Path) -> None:
+    """What an answer did before its program was killed is read, once nobody has written to it for an hour."""
+    state = {"status": "completed", "input": {}, "output": "deck.md"}
+    part = {"type": "tool", "callID": "c1", "tool": "bash", "state": state}
+    tree(tmp_path, [prompt("List"), ({**_MADE, "time": {"created": 5}}, [part])])
+    (source,) = TOOL.discover(tmp_path).sources
+    now, left = TOOL.open(source), TOOL.open(source._replace(modified=1))
+
+    assert ([("user", ["List"])], True) == (said(list(now.steps())), now.counts.unfinished)
+    words = [("user", ["List"]), ("assistant", ["tool_call"]), ("tool", ["tool_result"])]
+    assert (words, False) == (said(list(left.steps())), left.counts.unfinished)
+
+
+def test_a_compaction_without_its_summary(tmp_path: Path) -> None:
+    """Its prompt is no message as long as the summary may come; it is one if something else follows."""
+    compaction = ({"role": "user", "time": _DONE}, [{"type": "compaction", "auto": False}])
+
+    assert [("user", ["One"])] == said(read(tree(tmp_path / "a", [prompt("One"), compaction])))
+    messages = [prompt("One"), compaction, prompt("Two")]
+    assert ["user"] * 3 == [role for role, _ in said(read(tree(tmp_path / "b", messages)))]
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        ("Files", "Files"),
+        ("New session - 2026-11-28T00:18:11.172Z", "List"),
+        ("Child session - 2026-11-28T00:18:11.172Z", "List"),
+    ],
+)
+def test_title(tmp_path: Path, given: str, title: str) -> None:
+    """Until a session has a title of its own, it has the first words of its person."""
+    messages = [prompt("<system-reminder>Be nice.</system-reminder>"), *turn()]
+
+    assert title == [step.title for step in read(tree(tmp_path, messages, title=given)) if isinstance(step, About)][-1]
+
+
 @pytest.mark.parametrize(
     ("metadata", "block"),
     [

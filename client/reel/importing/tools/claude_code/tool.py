@@ -6,7 +6,8 @@ from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.files import JsonLines, files_below, open_regular
-from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
+from reel.importing.sources.person import FirstWords
+from reel.importing.steps import REPEATED, About, Found, Problem, Said, Source, Step, Tool
 from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
 from reel.importing.tools.claude_code.records import (
     FACTS,
@@ -24,6 +25,8 @@ _SUFFIX = ".jsonl"
 # Files beside the transcripts that contain no conversation.
 _OTHERS = ("journal.jsonl", "history.jsonl")
 _META = 1 << 16
+# How the entry points of programs begin.
+_PROGRAMS = "sdk-"
 # The titles, the best first.
 _TITLES = ("custom-title", "ai-title", "agent-name", "summary")
 
@@ -66,6 +69,7 @@ class Session(JsonLines):
         self._threads: dict[str, Thread] = {}
         self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
+        self._words = FirstWords()
         self._facts: dict[str, str] = {"source": source.path, **source.about}
         self._part: str | None = None
         self._is_subagent = "parent" in source.about
@@ -108,6 +112,8 @@ class Session(JsonLines):
         """Yield steps of a conversation of this file, preceded by the facts that identify it."""
         self._note_facts(found)
         for step in steps:
+            if not part and not self._is_subagent and isinstance(step, Said) and step.role == "user":
+                self._note_words(step)
             if part != self._part:
                 self._part = part
                 yield About(part, tags=self._tags(part))
@@ -119,7 +125,7 @@ class Session(JsonLines):
             yield from self._read_placed(one.found, one.number)
         for part, thread in self._threads.items():
             yield from self._in_part(part, {}, thread.flush())
-        title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")
+        title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), title_of(self._words.title))
         about = About("", title, self._tags(""))
         if self._part is not None and about != self._described:
             self._part, self._described = "", about
@@ -155,9 +161,18 @@ class Session(JsonLines):
         elif kind != "summary" or self._knows(text_in(found, "leafUuid")):
             self._titles[kind] = title_of(text_in(found, FACTS[kind]))
 
+    def _note_words(self, prompt: Said) -> None:
+        origin = map_in(prompt.metadata, "claude_code")
+        by_tool = bool(origin.get("isMeta")) or "renderedRole" in origin or "subtype" in origin
+        texts = [text_in(block, "text") for part in prompt.parts for block in part.blocks]
+        self._words.take(" ".join(filter(None, texts)), by_tool=by_tool)
+
     def _note_facts(self, found: Json) -> None:
         if cwd := text_in(found, "cwd"):
             self._facts.setdefault("cwd", cwd)
+        entrypoint = text_in(found, "entrypoint")
+        if entrypoint:  # a person may go on with what a program began
+            self._facts["run"] = entrypoint if entrypoint.startswith(_PROGRAMS) else ""
         model = text_in(map_in(found, "message"), "model")
         for name, value in (("branch", text_in(found, "gitBranch")), ("version", text_in(found, "version"))):
             if value:

@@ -60,9 +60,10 @@ _ENVELOPE_FIELDS = frozenset({"type", "timestamp", "payload"})
 _META_FIELDS = frozenset(
     {
         *("id", "cwd", "cli_version", "git", "base_instructions", "instructions", "source", "timestamp", "type"),
-        *("forked_from_id", "parent_thread_id"),
+        *("forked_from_id", "parent_thread_id", "originator", "history_base", "forked_from_ordinal_exclusive"),
     }
 )
+_PROGRAMS = ("exec", "mcp")
 _GIT_FIELDS = frozenset({"branch", "commit_hash"})
 _CONTEXT_FIELDS = frozenset({"model", "cwd"})
 _SHOWN_FIELDS = frozenset({"type", "message", "text", "content", "id"})
@@ -203,6 +204,7 @@ class Rollout(JsonLines):
             ("branch", text_in(git, "branch")),
             ("version", text_in(meta, "cli_version")),
             ("commit", text_in(git, "commit_hash")),
+            ("run", _program_in(meta)),
         ):
             if value:
                 self._facts[tag] = value
@@ -353,6 +355,14 @@ class Rollout(JsonLines):
 
     def _note(self, found: Json, sent: int | None, line: int) -> Kept:
         return Kept("note", self._ref(found), None, {"codex": encode(found)}, sent, line)
+
+
+def _program_in(meta: Json) -> str:
+    """Return what began a thread, if it was not a person: ``exec``, or the kind of a sub-agent such as a review."""
+    source = text_in(meta, "source")
+    if source in _PROGRAMS or text_in(meta, "originator") == "codex_exec":
+        return source if source in _PROGRAMS else "exec"
+    return text_in(map_in(meta, "source"), "subagent")
 
 
 def _as_map(item: Any) -> Json:

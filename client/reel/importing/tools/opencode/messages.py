@@ -5,6 +5,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block
+from reel.importing.sources.person import FirstWords
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
@@ -63,6 +64,7 @@ class Messages:
         # A prompt to compact, used only if a summary follows.
         self._compaction: Said | None = None
         self.model = ""
+        self.words = FirstWords()
 
     def read(self, message: Json, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
         """Read a message.
@@ -91,8 +93,7 @@ class Messages:
             yield note(ref, message, _sent(message))
 
     def end(self) -> Iterator[Step]:
-        """Yield steps that were held back."""
-        yield from self._flush_compaction()
+        """Yield steps that were held back; a prompt to compact waits for its summary, however long that takes."""
         if self._back is not None:
             yield self._back
 
@@ -145,6 +146,8 @@ class Messages:
         if not said:
             return
         prompt = Said("user", tuple(said), {}, sent)
+        texts = [text_in(block, "text") for part in said for block in part.blocks]
+        self.words.take(" ".join(filter(None, texts)), by_tool=is_compaction)
         if is_compaction:
             self._compaction = prompt
         else:

@@ -1,9 +1,11 @@
 """opencode: a tree of JSON files; later a database with the same records; since version 2, with different records."""
 
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from time import time_ns
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json
@@ -16,6 +18,10 @@ from reel.importing.values import map_in, name_of, tags_of, text_in, title_of
 _NAME = "opencode"
 _DATABASES = "opencode*.db"
 _NANOSECONDS = 1_000_000
+# An answer that was not written to for so many nanoseconds, an hour, will not be completed.
+_LEFT = 3600 * 1_000_000_000
+# The title of a session before a model has made one.
+_NO_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # The names of the storage forms in sources.
 _TREE, _FIRST, _SECOND = "tree", "1", "2"
 # A message, its id in the source, and its parts with their ids.
@@ -146,21 +152,26 @@ class Session:
         """Yield the steps of the session; an unfinished last answer is left for the next call."""
         with self._open() as (session, found):
             messages = Messages(self.counts, text_in(_map(session.get("revert")), "messageID"))
-            title, facts = title_of(text_in(session, "title")), self._facts(session)
+            title, facts = _title_in(session), self._facts(session)
             yield About("", title, tags_of(**facts))
             waiting: _Message | None = None
             for message in found:
                 if waiting is not None:
                     yield from messages.read(*waiting)
                 waiting = message
-            if waiting is not None and is_unfinished(waiting[0]):
+            if waiting is not None and is_unfinished(waiting[0]) and not self._was_left():
+                self.counts.unfinished = True
                 for _ in range(1 + len(waiting[2])):
                     self.counts.ignore(UNFINISHED)
             elif waiting is not None:
                 yield from messages.read(*waiting)
             yield from messages.end()
-            if messages.model:
-                yield About("", title, tags_of(**facts, model=messages.model))
+            model = {"model": messages.model} if messages.model else {}
+            yield About("", title or title_of(messages.words.title), tags_of(**facts, **model))
+
+    def _was_left(self) -> bool:
+        """Return whether nobody writes to the session any more: its program was killed while it answered."""
+        return time_ns() - self.source.modified > _LEFT
 
     def _facts(self, session: Json) -> dict[str, str]:
         facts = {"cwd": text_in(session, "directory"), "version": text_in(session, "version")}
@@ -251,6 +262,12 @@ def _copied(database: Connection, session: Json, seen: set[str]) -> dict[Any, st
         for row in rows_of(database, query, origin, session.get("id"))
         if type(boundary) is not int or (type(row["seq"]) is int and row["seq"] <= boundary)
     }
+
+
+def _title_in(session: Json) -> str:
+    """Return the title of a session; empty if it is the one that all have before theirs is made."""
+    title = title_of(text_in(session, "title"))
+    return "" if _NO_TITLE.match(title) else title
 
 
 def _map(value: object) -> Json:
