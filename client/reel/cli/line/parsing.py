@@ -14,7 +14,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.line.arguments import InvalidValue, UsageError
 from reel.cli.line.command import COMMON, common_options, particular_options
 from reel.cli.line.options import Options
-from reel.cli.line.table import command_names, look_up
+from reel.cli.line.table import SECOND_NAMES, command_names, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,12 +37,12 @@ def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def find_command(name: str) -> Command:
-    """Return the command of this name.
+    """Return the command of this name, which may be its second one.
 
     Raises:
         UsageError: there is no such command.
     """
-    command = look_up(name)
+    command = look_up(SECOND_NAMES.get(name, name))
     if command is None:
         from reel.cli.line.suggestions import like_command  # noqa: PLC0415 - only after a typing error
 

@@ -50,6 +50,10 @@ GROUPS = (
 )
 
 
+# What people who think of a shelf, or of a move, call some commands. The name in the table is the one that is shown.
+SECOND_NAMES = {"archive": "kill", "unarchive": "revive", "migrate": "copy"}
+
+
 def all_commands() -> tuple[Command, ...]:
     """Return every command, group by group."""
     return tuple(command for group in GROUPS for command in group.commands)

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     waits_style: str = ""
 
 
-_TITLES = Row(("NAME", "AGE", "MSGS", "WAITS FOR"), "ABOUT", "dim")
+_TITLES = Row(("NAME", "AGE", "MSGS", "TURN"), "ABOUT", "dim")
 
 
 class Table:

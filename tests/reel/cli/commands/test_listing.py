@@ -78,11 +78,11 @@ def test_limit_of_a_tree(reel: Reel, talk: str) -> None:
 
 
 def test_list_at_a_terminal(talk: str, client: Client) -> None:
-    """The columns are the age, the number of messages, what the agent waits for, and the first words."""
+    """The columns are the age, the number of messages, whose turn it is, and the first words."""
     client.add(talk, ["And a reel?"])
     shown = on_terminal("list", "--prefix", talk)
 
-    assert ["\x1b[2mNAME", "AGE", "MSGS", "WAITS", "FOR", "ABOUT\x1b[0m"] == shown.splitlines()[0].split()
+    assert ["\x1b[2mNAME", "AGE", "MSGS", "TURN", "ABOUT\x1b[0m"] == shown.splitlines()[0].split()
     assert "3  \x1b[32massistant  \x1b[0mWhat is a tape deck?" in shown
 
 

@@ -10,6 +10,7 @@ from reel.cli.line.arguments import InvalidValue, UsageError, text, words_of
 from reel.cli.line.command import options_of
 from reel.cli.line.names import UNLIMITED
 from reel.cli.line.parser import command_parser, top_parser
+from reel.cli.line.parsing import find_command
 from reel.cli.line.table import GROUPS, Group, all_commands, look_up
 from tests.documents import DOCS
 
@@ -105,3 +106,10 @@ def test_paths_are_any_bytes(positionals: str) -> None:
     assert ["a\udcff"] == words_of("load", positionals, ["a\udcff"])
     with pytest.raises(UsageError):
         words_of("add", "[AGENT] [TEXT]", ["a\udcff"])
+
+
+@pytest.mark.parametrize(("second", "first"), [("archive", "kill"), ("unarchive", "revive"), ("migrate", "copy")])
+def test_second_names(second: str, first: str) -> None:
+    """Some commands have a second name, which the help of the first one says."""
+    assert first == find_command(second).name
+    assert f"reel {second} is the same command." in " ".join(find_command(second).notes.split())

@@ -75,7 +75,7 @@ def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
     """On a terminal there are column titles, and a long title is cut at the edge, after its characters are escaped."""
     lines = shown([agent("demo", title=title)], width=40)
 
-    assert "NAME  AGE  MSGS  WAITS FOR  ABOUT" == lines[0]
+    assert "NAME  AGE  MSGS  TURN  ABOUT" == lines[0]
     assert 40 == cells(lines[1])
 
 
@@ -99,7 +99,7 @@ def test_long_name_on_a_narrow_screen() -> None:
     """Names take a third of a narrow screen, so that the other columns have room."""
     lines = shown([agent("a", title="About tapes"), agent("n" * 30)], width=40)
 
-    assert lines[1].endswith("  Ab…")
+    assert lines[1].endswith("  About t…")
 
 
 def test_tree_has_clones_below_their_sources() -> None:

@@ -27,7 +27,7 @@ def check_path(socket: str) -> Finding:
     except OSError as error:
         if isinstance(error, FileNotFoundError):
             return Finding("socket", NOTHING, f"{socket}: not there yet")
-        return Finding("socket", FINE, f"{socket}: {error.strerror}")
+        return Finding("socket", BAD, f"{socket}: {error.strerror}", "name another path with --socket or $REEL_SOCKET")
     if not stat.S_ISSOCK(status.st_mode):
         return Finding("socket", BAD, f"{socket}: not a socket", "move it away, or name another path with --socket")
     if status.st_mode & 0o077:

@@ -47,6 +47,7 @@ COMMANDS = (
             option("--cascade", action="store_true", help="also kill its clones, recursively"),
         ),
         writes=True,
+        notes="reel archive is the same command.",
     ),
     Command(
         "revive",
@@ -56,5 +57,6 @@ COMMANDS = (
         "reel revive demo",
         (option("--cascade", action="store_true", help="also revive its killed clones, recursively"),),
         writes=True,
+        notes="reel unarchive is the same command.",
     ),
 )

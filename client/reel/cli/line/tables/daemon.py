@@ -118,7 +118,8 @@ COMMANDS = (
             option("--to", metavar="DATABASE", dest="target", help="the destination, of the other kind and empty"),
         ),
         notes="No daemon may be using either. If it is interrupted, run it again, and it goes\n"
-        "on. At the end all rows are compared; only then can a daemon use the copy.",
+        "on. At the end all rows are compared; only then can a daemon use the copy. reel\n"
+        "migrate is the same command.",
         starts_daemon=False,
     ),
     Command(
