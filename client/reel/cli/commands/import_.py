@@ -23,6 +23,8 @@ from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stretch import too_old
+from reel.importing.adding.tombstones import NAME as TOMBSTONES
+from reel.importing.adding.tombstones import Tombstones
 from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
@@ -181,7 +183,11 @@ def _dry_run(history: _History) -> Totals:
 def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
     """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
     is_own = history.tool.name == "reel"
-    importer = LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen)
+    stones = Tombstones(f"{state_directory()}/{TOMBSTONES}", str(ctx.socket))
+    restore = ctx.args.restore_purged
+    importer = (
+        LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen, stones.has, restore=restore)
+    )
     try:
         importer.look()
         with _Progress(ctx, history) as progress:
@@ -192,6 +198,7 @@ def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> 
         importer.settle(history.tool)
     finally:
         seen.save()
+        stones.remove(importer.totals.restored)
     return importer.totals
 
 
@@ -286,6 +293,9 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
         ctx.out.line(f"  {name} was changed here; what is new is in {made}")
     for name in totals.killed:
         ctx.out.line(f"  {name} was killed here, and was left alone")
+    for name in totals.purged:
+        again = ctx.command("import", "--restore-purged")
+        ctx.out.line(f"  {name} was purged here, and stays away; bring it back with: {again}")
     _warn(ctx, counts.problems, counts.more_problems)
 
 
@@ -342,6 +352,7 @@ def _document(history: _History, totals: Totals) -> dict[str, Any]:
         },
         "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
         "killed": totals.killed,
+        "purged": totals.purged,
         "problems": [str(problem) for problem in counts.problems],
         "more_problems": counts.more_problems,
     }

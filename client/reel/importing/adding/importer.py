@@ -1,6 +1,6 @@
 """Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +41,9 @@ class Totals:
         # New agents beside conversations changed here, and conversations killed here.
         self.beside: list[tuple[str, str]] = []
         self.killed: list[str] = []
+        # Conversations that were purged here, and stay away; or that are back.
+        self.purged: list[str] = []
+        self.restored: list[str] = []
         self.interrupted = False
 
 
@@ -68,11 +71,22 @@ class Importer:
     Args:
         pipeline: the connection.
         seen: the sources imported before.
+        is_purged: returns whether a conversation was purged here.
+        restore: whether such a conversation is imported nevertheless.
     """
 
-    def __init__(self, pipeline: Pipeline, seen: Seen) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        seen: Seen,
+        is_purged: Callable[[str], bool] = lambda _name: False,
+        *,
+        restore: bool = False,
+    ) -> None:
         self._pipeline = pipeline
         self._seen = seen
+        self._is_purged = is_purged
+        self._restore = restore
         self._named: dict[str, AgentRow] = {}
         self._tagged: dict[str, AgentRow] = {}
         self._heads: dict[str, int] = {}
@@ -169,6 +183,9 @@ class Importer:
         if name in skipped:
             return None
         if name not in conversations:
+            if self._stays_away(name):
+                skipped.add(name)
+                return None
             fork_of = source.conversation + about.fork_of if about.fork_of else "" if about.part else source.fork_of
             stored = Stored() if tool.by_position else None
             target = self._target(name, self._parent(fork_of, conversations), stored)
@@ -178,6 +195,15 @@ class Importer:
                 return None
             conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
         return conversations[name]
+
+    def _stays_away(self, name: str) -> bool:
+        """Return whether a conversation was purged here and is not to come back; note either."""
+        if self._find(name) is not None or name in self._made or not self._is_purged(name):
+            return False
+        noted = self.totals.restored if self._restore else self.totals.purged
+        if name not in noted:
+            noted.append(name)
+        return not self._restore
 
     def _name_of_file(self, name: str, path: str) -> str:
         """Return the name of a conversation in a file: another one if there is one of this name in another file.

@@ -231,6 +231,22 @@ def test_killed_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> No
     assert f"  {agent} was killed here, and was left alone" in reel("import", "--yes").out.splitlines()
 
 
+def test_purged_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A conversation that was purged stays away until it is asked for, and the purge says which file still has it."""
+    path = save(three_turns(session), tmp_path)
+    reel("import", "--yes")
+
+    assert f"{path} still has it; reel import leaves it out" in reel("purge", agent, "--yes").err
+    line = f"  {agent} was purged here, and stays away; bring it back with: reel import --restore-purged"
+    assert [line] == [found for found in reel("import", "--yes").out.splitlines() if "purged" in found]
+    assert [agent] == reel("import", "--yes", "--json").documents[0]["purged"]
+    assert 4 == reel("show", agent).status
+    assert "purged" not in reel("import", "--yes", "--restore-purged").out
+    assert 0 == reel("show", agent).status
+    reel("kill", agent)
+    assert "purged" not in reel("import", "--yes").out
+
+
 def test_killed_and_revived_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     """A conversation that was killed is not taken for none, and gets what is new once it was revived."""
     made = three_turns(session)

@@ -1,0 +1,52 @@
+"""What imported agents came from: an import must not bring back what was purged."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from reel.base.errors import NotFound
+from reel.cli.line.context import Context
+from reel.daemon.address import state_directory
+
+# The tags of an imported agent that name the conversation and the file that it came from.
+_IMPORT, _SOURCE = "import", "source"
+
+
+class Origin(NamedTuple):
+    """The conversation that an agent was imported from, and its file."""
+
+    conversation: str
+    file: str
+
+
+def imported_among(ctx: Context, agents: Iterable[str]) -> dict[str, Origin]:
+    """Return the origins of those agents that were imported, by their ids."""
+    found: dict[str, Origin] = {}
+    for agent in agents:
+        try:
+            tags = ctx.client.agent(agent).tags
+        except NotFound:
+            continue
+        if conversation := tags.get(_IMPORT):
+            found[agent] = Origin(conversation, tags.get(_SOURCE, ""))
+    return found
+
+
+def keep_away(ctx: Context, origins: Mapping[str, Origin]) -> None:
+    """Remember that these are purged; warn if that is impossible."""
+    if not origins:
+        return
+    from reel.importing.adding.tombstones import NAME, Tombstones  # noqa: PLC0415 - most purges need no importer
+
+    path = f"{state_directory()}/{NAME}"
+    try:
+        Tombstones(path, str(ctx.socket)).add(origin.conversation for origin in origins.values())
+    except OSError as error:
+        ctx.out.warn(f"{path}: {error.strerror}; the next import may bring them back")
+
+
+def tell_sources(ctx: Context, origins: Mapping[str, Origin]) -> None:
+    """Say which files still have what was purged."""
+    for file in dict.fromkeys(origin.file for origin in origins.values()):
+        if file and Path(file).exists():
+            ctx.out.warn(f"{file} still has it; {ctx.command('import')} leaves it out")
