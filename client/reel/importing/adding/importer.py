@@ -17,8 +17,10 @@ from reel.replies import AgentRow
 
 # The tag that names the file of a conversation.
 SOURCE = "source"
-# The number of sources that are sent before waiting for all replies.
-_TOGETHER = 16
+# How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
+# known of each conversation stays in memory.
+_TOGETHER = 64
+_BYTES = 32 << 20
 
 
 class Totals:
@@ -121,7 +123,7 @@ class Importer:
                 self.totals.empty += not unchanged
             else:
                 self._sent.append(self._read(tool, source))
-            if len(self._sent) >= _TOGETHER:
+            if len(self._sent) >= _TOGETHER or sum(read.source.size for read in self._sent) >= _BYTES:
                 self.settle(tool)
             yield self.totals
         self.settle(tool)
