@@ -1,11 +1,13 @@
 """Reads the files of other tools, without following links, and with a limit on the length of lines."""
 
 import io
+import json
 import os
 import stat
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -24,6 +26,10 @@ _CHUNK = 1 << 20
 _BUFFER = 1 << 16
 # How many lines are looked at to find out what a file is, and the longest of them.
 _HEAD_LINES, _HEAD = 4, 1 << 18
+# How a record begins, and at how many places of a damaged line one is looked for.
+_RECORD, _MOST_STARTS = b'{"', 200
+# What is before a value that is a part of another one.
+_WITHIN, _SPACES = (b":", b",", b"["), 16
 # Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _ZSTD_MISSING = "is compressed with Zstandard; to read it: "
@@ -257,7 +263,34 @@ def parse_line(line: Line, source: Source, counts: Counts) -> Json | None:
             kind, what = NOT_JSON, "not a JSON object"
     except (ValueError, RecursionError) as error:
         kind, what = NOT_JSON, f"not JSON: {error}"
+    rest = _rest_of(line.data)
+    if rest is not None:
+        what = f"{what}; a whole record on this line was read"
     counts.refuse(kind, Problem(source.path, line.number, what))
+    return rest
+
+
+def _rest_of(data: bytes) -> Json | None:
+    """Return the whole record at the beginning of a damaged line, or else at its end; ``None`` if there is neither.
+
+    A tool that was killed, or a disk that was full, leaves half a record or NULs, and the next record on the same line.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    if text.startswith("{"):
+        with suppress(ValueError, RecursionError):  # a line break was lost
+            _, end = json.JSONDecoder().raw_decode(text)
+            return parse_record(text[:end].encode("utf-8", "surrogateescape"))
+    at = 0
+    for _ in range(_MOST_STARTS):
+        at = data.find(_RECORD, at + 1)
+        if at < 0:
+            return None
+        if data[max(0, at - _SPACES) : at].rstrip().endswith(_WITHIN):  # a part of a record without its end
+            continue
+        try:
+            return parse_record(data[at:])
+        except (ValueError, RecursionError):
+            continue
     return None
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
-from reel.importing.steps import Kept, Problem, Source, Step
+from reel.importing.sources.files import JsonLines, Line, files_below, lines_of, open_regular, parse_line
+from reel.importing.steps import NOT_JSON, Counts, Kept, Problem, Source, Step
 
 
 def test_a_file_that_is_removed_meanwhile(tmp_path: Path) -> None:
@@ -125,3 +125,31 @@ def test_files_below_a_directory(tmp_path: Path) -> None:
 
     assert ["a.jsonl", "c.jsonl", "b/d.jsonl"] == list(map(str, found))
     assert [f"{tmp_path}/b/link.jsonl: is a link, which is not followed"] == list(map(str, problems))
+
+
+@pytest.mark.parametrize(
+    "before", ["\0" * 9, '{"type": "user", "message": {"role": "us', "garbage ", "7 ", '{"a": "\\u00']
+)
+def test_what_is_before_a_record_on_its_line(before: str) -> None:
+    """Damage costs only itself: the record after it on the same line is read, and the damage is reported."""
+    counts = Counts()
+    line = Line(7, 0, (before + '{"type": "user", "n": {"x": 1}}\n').encode(), 0, complete=True)
+
+    assert {"type": "user", "n": {"x": 1}} == parse_line(line, Source("/x", "t/x", 0, 0), counts)
+    assert (1, {NOT_JSON: 1}, 7) == (counts.read, counts.unknown, counts.problems[0].line)
+
+
+def test_a_lost_line_break() -> None:
+    """Of two records on a line the first one is read."""
+    line = Line(1, 0, b'{"a": 1}"{"b": 2}', 0, complete=True)
+
+    assert {"a": 1} == parse_line(line, Source("/x", "t/x", 0, 0), Counts())
+
+
+@pytest.mark.parametrize("data", ['{"a": {"b": 1}', '"a": {"b": 1}}', "\0\0", '{"a' * 9])
+def test_half_a_record(data: str) -> None:
+    """A part of a damaged record is no record."""
+    counts = Counts()
+
+    assert parse_line(Line(1, 0, data.encode(), 0, complete=True), Source("/x", "t/x", 0, 0), counts) is None
+    assert {NOT_JSON: 1} == counts.unknown
