@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # How many names a refusal lists, and a line of a reply.
 _SHOWN, _LISTED = 6, 8
+# How much two names have in common if one is a slip of the other, from 0 to 1.
+_ALIKE = 0.7
 _WAITING = "waiting for the daemon's answer"
 # Seconds for an answer if nobody at a terminal sees the wait and can end it. The slowest answer that does not depend on
 # the size of the database took 15 s: the one to a load of the largest size.
@@ -149,7 +151,9 @@ class PrefixResolvingClient(Methods):
 def _with_whole_name(client: Methods, prefix: str, refused: NotFound) -> NotFound:
     """Return an error that says which agent may be meant, if there is one."""
     names = _matching_names(client, prefix, alive=True)
-    if len(names) != 1:
+    if not names:
+        return _with_suggestion(client, prefix, refused)
+    if len(names) > 1:
         return refused
     return NotFound(
         f"no agent {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the whole"
@@ -172,9 +176,21 @@ def resolve_prefix(client: Methods, prefix: str, refused: NotFound) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise refused
+        raise _with_suggestion(client, prefix, refused)
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     raise NotFound(f"no agent {prefix}, but several names begin so: {shown}", candidates=names)
+
+
+def _with_suggestion(client: Methods, typed: str, refused: NotFound) -> NotFound:
+    """Return the error with the name that was probably meant, of those that changed last."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
+
+    names = [row.name for row in client.agents(alive=True, order="updated").agents]
+    near = get_close_matches(typed, names, 1, _ALIKE)
+    if not near:
+        return refused
+    what, then, remedy = refused.message.partition("; ")
+    return NotFound(f"{what} (did you mean {near[0]}?){then}{remedy}", **refused.data)
 
 
 def _matching_names(client: Methods, prefix: str, *, alive: bool) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.sync.client import Client
 from tests.patience import PATIENCE
 from tests.reel.cli.conftest import Reel
 
@@ -120,3 +121,14 @@ def test_prefix_of_a_killed_agent(reel: Reel, pair: str) -> None:
 def test_prefix_with_create_is_a_new_name(reel: Reel, pair: str) -> None:
     """With --create the name is taken as it is."""
     assert (0, f"{pair}: added #2\n", "") == reel("add", pair, "hi", "--create")
+
+
+@pytest.mark.parametrize("command", ["show", "clear"])
+def test_a_slip_of_the_keys(reel: Reel, client: Client, name: str, command: str) -> None:
+    """The name that was probably meant is said, whether the command changes anything or not."""
+    client.create(f"{name}-reel")
+    ran = reel(command, f"{name}-rele")
+
+    assert 4 == ran.status
+    assert f"no agent {name}-rele (did you mean {name}-reel?); " in ran.err
+    assert "did you mean" not in reel(command, "zzz").err
