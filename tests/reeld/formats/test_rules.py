@@ -25,7 +25,10 @@ BESIDE = {"tool-declared-twice"}
 BETWEEN = {"prefix-changed"}
 # What is not a history: nothing, roles that no API has, a tool without a name, a prompt that is not text. It is
 # refused, with its place.
-REFUSED = {"shape", "role", "empty-history", "part-data", "empty-parts", "tool-name", "system-parts"}
+REFUSED = {
+    *("shape", "role", "empty-history", "part-data", "empty-parts", "tool-name", "system-parts"),
+    "history-elsewhere",
+}
 BROKEN = [
     pytest.param(provider, rule, id=f"{provider}-{rule}")
     for provider, rules in RULES.items()
