@@ -70,7 +70,12 @@ def choose_agent(ctx: Context, command: str) -> bool:
         ctx: the command's context, which then has the conversation.
         command: the name of the command.
     """
-    choice = choose(ctx, _ENTER.get(command, f"{command}s it"), _FIRST.get(command))
+    first = _FIRST.get(command)
+    if not ctx.client.agents(alive=True, limit=1).agents:
+        if first is None:
+            ctx.out.warn(f"no conversations yet; begin one with: {ctx.command('new', 'NAME')}")
+        return first is not None
+    choice = choose(ctx, _ENTER.get(command, f"{command}s it"), first)
     if choice is not None and choice.row is not None:
         ctx.use_as_agent(choice.row.name)
     return choice is not None

@@ -236,10 +236,14 @@ def test_commands_of_a_chat(daemon: str, name: str, tmp_path: Path) -> None:
 
 
 def test_a_chat_without_an_agent(client: Client, daemon: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new agent is created, under a name of its own."""
+    """One chooses a conversation, or a new one, which gets a name of its own."""
     monkeypatch.delenv("REEL_AGENT", raising=False)
+    client.create()  # so that there is something to choose
     before = {row.name for row in client.iter_agents()}
     with chatting(daemon, tmp_path) as chat:
+        chat.until("a new conversation")
+        chat.type("\r")
+        chat.until("0 messages")
         chat.until("> ")
         (new,) = {row.name for row in client.iter_agents()} - before
 

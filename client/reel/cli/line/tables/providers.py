@@ -85,9 +85,9 @@ COMMANDS = (
             CREATE,
         ),
         agent_optional=True,
-        notes="Without AGENT, a new agent is created. COMMAND is as in reel ask. /help at the\n"
-        "prompt lists what can be typed there: /undo, /clone, /system and more. Ctrl-C\n"
-        "ends an answer, and Ctrl-D the chat.",
+        notes="Without AGENT, one chooses: a new conversation, or one of those that there are.\n"
+        "COMMAND is as in reel ask. /help at the prompt lists what can be typed there:\n"
+        "/undo, /clone, /system and more. Ctrl-C ends an answer, and Ctrl-D the chat.",
         picks=True,
     ),
     Command(
