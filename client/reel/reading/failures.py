@@ -1,9 +1,10 @@
 """An error as one line that ends with what to do."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from reel.base.errors import ReelError
-from reel.base.ids import is_name
+from reel.base.ids import is_id, is_name
+from reel.reading.wording import flat
 
 # What to do about an error, by its name. This replaces the daemon's advice, which is in terms of the protocol, by a
 # command to type into a shell.
@@ -14,11 +15,19 @@ _REMEDIES = {
     "protocol_mismatch": "restart the daemon with: reel stop; reel start",
     "exists": "choose another name, or see it with: reel show {agent}",
 }
+# How the daemon's refusal of a name begins, which does not say what was refused.
+_NO_NAME = "a name is 1 to "
 _START = "start it with: reel start"
 
 
 def explain(
-    error: ReelError, agent: str, *, command: str = "", options: Container[str] = (), socket: str | None = None
+    error: ReelError,
+    agent: str,
+    *,
+    command: str = "",
+    options: Container[str] = (),
+    socket: str | None = None,
+    typed: Sequence[str] = (),
 ) -> str:
     """Return an error and its remedy as one line.
 
@@ -28,7 +37,13 @@ def explain(
         command: the command that failed.
         options: the names of its options.
         socket: the path that ``--socket`` gave.
+        typed: the arguments, of which one may be no name.
     """
+    if _NO_NAME in error.message:
+        wrong = next((word for word in (agent, *typed) if word and not is_name(word) and not is_id(word)), None)
+        if wrong is not None:
+            rule = "letters, digits and . _ / @ - only, at most 128, the first a letter or a digit"
+            return f'"{flat(wrong)}" is not a name: {rule}'
     if error.name == "timeout" and "seconds" in error.data:
         return f"{error.message}; see what is wrong with: reel doctor, or allow more time with: reel --timeout SECONDS"
     remedy = _remedy(error, str(error.data.get("agent") or agent), command)

@@ -74,6 +74,15 @@ def test_field_of_an_option() -> None:
     assert error.message == explain(error, "demo")
 
 
+def test_what_is_no_name() -> None:
+    """What was typed as a name is said, and what a name is."""
+    error = InvalidParams("name: a name is 1 to 128 letters, digits and . _ / @ -, and begins with …", field="name")
+    rule = "is not a name: letters, digits and . _ / @ - only, at most 128, the first a letter or a digit"
+
+    assert f'"x y" {rule}' == explain(error, "demo", command="rename", typed=["x y"])
+    assert f'"my chat" {rule}' == explain(error, "my chat", command="add", typed=["some words"])
+
+
 def test_start_of_a_daemon_on_another_socket() -> None:
     """The command that starts the daemon has the socket that was given."""
     error = NotRunning("no daemon answers on /a b; start it with: reel start")

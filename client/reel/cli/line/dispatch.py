@@ -64,7 +64,14 @@ def dispatch(
     except ReelError as error:
         # The output comes before the error.
         sys.stdout.flush()
-        what = explain(error, ctx.agent if ctx else agent, command=command.name, options=vars(args), socket=args.socket)
+        what = explain(
+            error,
+            ctx.agent if ctx else agent,
+            command=command.name,
+            options=vars(args),
+            socket=args.socket,
+            typed=words,
+        )
         # The name is for programs.
         out.warn(what if sys.stderr.isatty() else f"{error.name}: {what}")
         return status_of(error.name)
