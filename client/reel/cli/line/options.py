@@ -86,6 +86,7 @@ class Options(SimpleNamespace):
     records: bool = False
     replace: bool = False
     report: str | None = None
+    restore_purged: bool = False
     retention: bool = False
     role: Literal["user", "assistant", "system"] | None = None
     schema: str | None = None
