@@ -111,14 +111,19 @@ def server_tool_unanswered(request: Request) -> Iterator[Fault]:
     for stretch in request.stretches():
         waiting: dict[Any, str] = {}
         for turn in stretch:
-            results = {block.get("tool_use_id") for _, block in turn.served()}
+            results = {_id(block.get("tool_use_id")) for _, block in turn.served()}
             callers = [block.get("caller") for _, block in turn.blocks]
-            going_on = results | {caller.get("tool_id") for caller in callers if isinstance(caller, dict)}
+            going_on = results | {_id(caller.get("tool_id")) for caller in callers if isinstance(caller, dict)}
             for name, where in waiting.items():
                 if name not in going_on:
                     yield Fault(where, f"the turn went on without {name!r}")
-            waiting |= {block.get("id"): where for where, block in turn.of(*CALLS)}
+            waiting |= {_id(block.get("id")): where for where, block in turn.of(*CALLS)}
             waiting = {name: where for name, where in waiting.items() if name not in results}
+
+
+def _id(value: Any) -> str:
+    """Return an id that can be looked up, whatever is in its place."""
+    return value if isinstance(value, str) else repr(value)
 
 
 def server_tool_orphan(request: Request) -> Iterator[Fault]:
