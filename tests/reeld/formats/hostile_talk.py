@@ -64,7 +64,8 @@ class Talk:
         # It changes when something that was said is changed or gone.
         self.epoch = 0
         self.is_changed = False
-        self.tools, self.thinks, self.betas = 2, True, _BETAS
+        self.tools, self.thinks = 2, True
+        self.betas = self.chance.choice([_BETAS, _BETAS, _BETAS[:1], []])
         self.has: frozenset[str] | None = None
         self.renders = 0
         self.add({"role": "system", "content": "Be brief"})
