@@ -75,7 +75,7 @@ class _Block:
         self._input = IncrementalMap({})
 
     def feed(self, delta: dict[str, Any]) -> str:
-        kind = delta.get("type")
+        kind = text_or_empty(delta.get("type"))
         known = self._block.known
         if kind == "input_json_delta":
             self._input.grow("json", text_or_empty(delta.get("partial_json")))
