@@ -5,11 +5,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from reel.base.errors import NotRunning
+from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.reconnecting import retry_until_running
+from reel.cli.commands.shared.search_index import wait_until_found
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import INTERRUPTED, OK, REFUSED
@@ -78,7 +82,12 @@ def import_histories(ctx: Context) -> int:
         seen = Seen(f"{state_directory()}/imported.json")
         if ctx.args.watch:
             return _watch(ctx, pipeline, seen, tools, paths)
-        return _report_all(ctx, ((history, _import(ctx, pipeline, seen, history)) for history in found))
+        status = _report_all(ctx, ((history, _import(ctx, pipeline, seen, history)) for history in found))
+        if status != INTERRUPTED:
+            sys.stdout.flush()
+            with suppress(NotRunning):  # what was imported is stored, even if the daemon is gone by now
+                wait_until_found(pipeline.stats, search_index.PATIENCE)
+        return status
 
 
 def _tool(name: str) -> Tool:

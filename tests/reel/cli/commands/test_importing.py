@@ -12,6 +12,7 @@ import pytest
 from reel.importing.sources.files import MAX_LINE
 from reel.sync.client import Client
 from tests.forkserver import ForkedDaemon
+from tests.patience import PATIENCE
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.cli.running import talking
 from tests.reel.importing.exported import Tree, write
@@ -73,6 +74,17 @@ def test_what_is_found_is_imported(reel: Reel, client: Client, session: str, age
     info = client.agent(agent)
     assert ("Greeting", "/home/me/deck", "main") == (info.title, info.tags["cwd"], info.tags["branch"])
     assert ["Hi", "Hello", "Right", "Fine"] == texts(reel, agent)
+
+
+def test_what_was_imported_is_found_at_once(
+    reel: Reel, client: Client, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import ends when a search finds what it brought in."""
+    monkeypatch.setattr("reel.cli.commands.shared.search_index.PATIENCE", PATIENCE)  # this machine may be busy
+
+    reel("import", "claude-code", save(Transcript(session).user("u1", f"only {session}"), tmp_path))
+
+    assert 1 == len(client.search(f'"only {session}"').hits)
 
 
 def test_what_was_taken_back_is_in_the_log(
