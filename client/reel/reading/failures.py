@@ -74,6 +74,10 @@ def _not_found_remedy(agent: str, command: str) -> str:
     """Return what to do if there is no such agent; not everything that was typed can be a name."""
     if not is_name(agent):
         return "list all with: reel list --all"
-    if command in ("add", "ask", "chat"):
+    if command == "ask":
+        return (
+            f"create it with: reel new {agent}, or ask with --create; if it is the question, ask: reel ask '{agent}?'"
+        )
+    if command in ("add", "chat"):
         return f"create it with: reel new {agent}, or {command} with --create"
     return f"create it with: reel new {agent}, or list all with: reel list"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reel.said.messages import Event, Message
 
 # The suffix of a file of each form; provider formats are JSON.
+# What -o takes for standard output, as other commands take it for standard input.
+STDOUT = "-"
 _ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl"}
 
 
@@ -36,10 +38,10 @@ def export(ctx: Context) -> None:
         if not ctx.agent:
             raise UsageError("no agent was named; name one, or export all of them with --all DIR")
         pieces = _exported(ctx, ctx.client.agent(ctx.agent), args.at)
-        if args.output is None and ctx.out.terminal:
+        if args.output in (None, STDOUT) and ctx.out.terminal:
             for piece in pieces:
                 ctx.out.piece(piece)
-        elif args.output is None:
+        elif args.output in (None, STDOUT):
             sys.stdout.buffer.writelines(piece.encode(errors="replace") for piece in pieces)
             sys.stdout.buffer.flush()
         else:

@@ -92,7 +92,11 @@ def import_histories(ctx: Context) -> int:
 
 def _tool(name: str) -> Tool:
     if name not in MODULES:
-        raise UsageError(f"{name!r} is not one of {', '.join(MODULES)}{like(name, list(MODULES))}")
+        begins = {module.partition("-")[0]: module for module in reversed(MODULES)}  # claude is claude-code
+        meant = like(name, [*MODULES, *begins])
+        for begin, whole in begins.items():
+            meant = meant.replace(f"mean {begin}?", f"mean {whole}?")
+        raise UsageError(f"{name!r} is not one of {', '.join(MODULES)}{meant}")
     return tool_named(name)
 
 

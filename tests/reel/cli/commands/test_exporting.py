@@ -175,3 +175,11 @@ def test_a_terminal(daemon: str, client: Client, name: str, form: str) -> None:
 
     assert "\x1b" not in shown
     assert "\x9b" not in shown
+
+
+def test_a_dash_is_stdout(reel: Reel, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash makes no file of that name."""
+    monkeypatch.chdir(tmp_path)
+
+    assert reel("export", agent).out == reel("export", agent, "-o", "-").out != ""
+    assert [] == [*tmp_path.iterdir()]

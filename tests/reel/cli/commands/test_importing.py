@@ -636,3 +636,14 @@ def test_a_tool_that_was_never_used(reel: Reel, tmp_path: Path) -> None:
     ran = reel("import", "--yes")
 
     assert (0, ["Claude Code: nothing new"], "") == (ran.status, ran.out.splitlines()[-1:], ran.err)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("cluade", "claude-code"), ("codx", "codex"), ("gemini", "gemini-cli"), ("zzz", None)]
+)
+def test_a_slip_in_the_name_of_a_tool(reel: Reel, typed: str, meant: str | None) -> None:
+    """The tool that was probably meant is said, also if only the beginning of its name was typed."""
+    ran = reel("import", typed)
+
+    assert 2 == ran.status
+    assert (f"(did you mean {meant}?)" in ran.err) == (meant is not None)
