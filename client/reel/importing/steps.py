@@ -16,6 +16,8 @@ _MOST_PROBLEMS = 20
 
 # The rule for records that repeat earlier ones.
 REPEATED = "repeated"
+# The rule for records of a file that has no message: no agent is made of it.
+WITHOUT_MESSAGE = "in a file without a message"
 # The kind under which an unreadable record is counted.
 NOT_JSON = "not JSON"
 TOO_LONG = "too long"
@@ -179,6 +181,12 @@ class Counts:
         """Count a record of an unknown type."""
         self.read += 1
         self.unknown[kind] += 1
+
+    def disuse(self, rule: str) -> None:
+        """Count what became steps as ignored by a rule: nothing was made of the steps."""
+        if self.mapped:
+            self.ignored[rule] += self.mapped
+        self.mapped = 0
 
     def refuse(self, kind: str, problem: Problem) -> None:
         """Count a record that could not be read, and report it."""

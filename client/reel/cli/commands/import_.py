@@ -29,7 +29,7 @@ from reel.importing.adding.seen import Seen
 from reel.importing.adding.stretch import too_old
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Source, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
@@ -186,6 +186,8 @@ def _dry_run(history: _History) -> Totals:
         totals.messages += said.total()
         conversations = sum(map(bool, said.values()))
         totals.empty += not conversations
+        if not conversations:
+            reading.counts.disuse(WITHOUT_MESSAGE)
         totals.new += conversations
         totals.sources += 1
         totals.bytes += source.size

@@ -11,12 +11,14 @@ from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
-from reel.importing.steps import About, Counts, Problem, Source, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Tool
 from reel.importing.values import digest
 from reel.replies import AgentRow
 
 # The tag that names the file of a conversation.
 SOURCE = "source"
+# The rule for the records of a file whose conversations were all killed or purged here.
+LEFT_ALONE = "killed or purged here"
 # How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
 # known of each conversation stays in memory.
 _TOGETHER = 64
@@ -285,7 +287,9 @@ class Importer:
             if conversation.agent:
                 heads[conversation.agent] = conversation.log.head
             self._count_conversation(conversation)
-        totals.empty += not heads and not read.killed
+        if not heads:
+            totals.empty += not read.killed
+            read.counts.disuse(WITHOUT_MESSAGE if not read.killed else LEFT_ALONE)
         totals.counts.add(read.counts)
         if complete:
             self._heads |= heads
@@ -297,10 +301,18 @@ class Importer:
             totals.new += 1
             if conversation.made != conversation.name:
                 totals.beside.append((conversation.name, conversation.made))
-        elif conversation.added:
-            totals.grown += 1
-        elif not conversation.changed:
-            totals.unchanged += 1
+        elif self._was_there(conversation):
+            if conversation.added:
+                totals.grown += 1
+            elif not conversation.changed:
+                totals.unchanged += 1
+
+    def _was_there(self, conversation: Conversation) -> bool:
+        """Return whether a conversation was imported before this import, and went well in it.
+
+        Of one without a message there is no agent, and one in several files may have been made a moment ago.
+        """
+        return bool(conversation.agent) and conversation.failure is None and conversation.name not in self._made
 
 
 def _was_changed(conversation: Conversation, source: Source) -> Problem:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from reel.importing import tool_named
 from reel.importing.adding.conversation import CLIENT
 from reel.importing.adding.importer import SOURCE, Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
-from reel.importing.steps import About, Counts, Found, Part, Said, Source, Step, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Found, Kept, Part, Said, Source, Step, Tool
 from reel.sync.client import Client
+from tests.reel.importing.samples import SAMPLES
 
 
 class Reading:
@@ -109,6 +111,47 @@ def test_an_import(histories: Histories) -> None:
     assert (0, 1, 1, 1, 1) == (again.new, again.grown, again.unchanged, again.messages, again.empty)
     assert ["a", "b", "none", "b"] == histories.opened
     assert ["two", "three", "four"] == histories.texts("b")
+
+
+def test_a_file_without_a_message(histories: Histories) -> None:
+    """Nothing is made of the records of such a file: they are not used, and there is no conversation, old or new."""
+    histories.steps = {"none": [About(), Kept("note", "n", "Note", {}, None)], "a": said("one")}
+
+    for new, unchanged in ((1, 0), (0, 1)):
+        totals = histories.run("none", "a")
+        assert (new, unchanged, 1) == (totals.new, totals.unchanged, totals.empty)
+        if new:
+            assert (3, 1, {WITHOUT_MESSAGE: 2}) == (totals.counts.read, totals.counts.mapped, totals.counts.ignored)
+
+
+def test_a_conversation_in_two_files(histories: Histories) -> None:
+    """It is counted once when it is new, whatever the other file adds."""
+    histories.steps = {"a": said("one"), "b": said("one", "two"), "c": said("one")}
+    name = histories.name("a")
+    histories.name = lambda source: name if source else ""  # type: ignore[method-assign]
+
+    totals = histories.run("a", "b", "c")
+
+    assert (1, 0, 0, 2) == (totals.new, totals.grown, totals.unchanged, totals.messages)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "reel"])  # our own logs are not read as steps
+def test_each_record_of_each_tool_is_accounted_for(name: str, client: Client, tmp_path: Path) -> None:
+    """What was read is used, ignored by a rule or unknown, in a first import and in one that finds all of it known."""
+    sample = SAMPLES[name]
+    sample.write(tmp_path, ["One", "Two", "Three", "Four"], f"accounted-{name}")
+    tool = tool_named(sample.tool)
+
+    for is_first in (True, False):
+        sources = tool.discover(tmp_path).sources
+        with Pipeline(Client(client.path, name=CLIENT)) as pipeline:
+            importer = Importer(pipeline, Seen(str(tmp_path / "none")))
+            importer.look()
+            *_, totals = importer.run(tool, sources)
+        counts = totals.counts
+        assert counts.read == counts.mapped + counts.ignored.total() + counts.unknown.total()
+        assert counts.mapped > 0
+        assert (is_first, is_first, not is_first) == (totals.new > 0, totals.messages > 0, totals.unchanged > 0)
 
 
 def asked(client: Client) -> Counter[str]:
