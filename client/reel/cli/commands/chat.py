@@ -221,7 +221,8 @@ class _Chat:
         try:
             outcome = answer(self._ctx, self._id, provider, StreamedMarkdown(self._ctx.out), tells_calls=False)
         finally:
-            sys.stdout.flush()
+            with suppress(OSError):  # the terminal was closed
+                sys.stdout.flush()
         if outcome.added is None:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
             return False

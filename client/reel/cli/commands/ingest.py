@@ -15,7 +15,7 @@ from reel.cli.commands.add import note_altered
 from reel.cli.commands.shared.bodies import format_of, from_report
 from reel.cli.line.arguments import InvalidValue, UsageError, positive
 from reel.cli.line.context import Context
-from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
+from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, Ended
 from reel.cli.line.files import keep_text, name_of, open_input, read_text
 from reel.cli.screen.output import Echo
 from reel.replies import Added, Loaded
@@ -23,6 +23,7 @@ from reel.replies import Added, Loaded
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from reel.cli.line.ending import Ending
     from reel.machines.drafted_response import DraftedResponse
     from reel.requests import Call
     from reel.streams.response import IncomingResponse
@@ -112,6 +113,13 @@ def _added(reply: Added, *, interrupted: bool = False) -> str:
 
 def _ingest_stream(ctx: Context) -> int:
     """Read a stream to its end, print its text, and add the response."""
+    from reel.cli.line.ending import ended_by_signals  # noqa: PLC0415 - only a stream needs it
+
+    with ended_by_signals() as ending:
+        return _read_and_add(ctx, ending)
+
+
+def _read_and_add(ctx: Context, ending: Ending) -> int:
     # All that takes time is done while the stream has not begun, so that its first text is not late.
     from reel.machines.drafted_response import DraftedResponse  # noqa: PLC0415 - only a stream needs the assemblers
 
@@ -125,8 +133,10 @@ def _ingest_stream(ctx: Context) -> int:
             for piece in _chunks(file):
                 echo.write(_take(ctx, drafted, piece))
             echo.write(drafted.incoming.end())
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Ended):
             interrupted = True
+        finally:
+            ending.defer()
     echo.end()
     incoming = drafted.incoming
     if interrupted and not incoming.is_stream:

@@ -20,10 +20,26 @@ CONFLICT = 5
 # An answer that its provider cut, refused or left empty; it was added.
 CUT = 6
 # As a shell reports a process that a signal ended: 128 and the number of the signal.
+HUNG_UP = 129
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
+
+_OF_SIGNALS = (HUNG_UP, INTERRUPTED, TERMINATED)
 
 _STATUS = {"not_running": NOT_RUNNING, "not_found": NOT_FOUND, "conflict": CONFLICT}
+
+
+class Ended(BaseException):
+    """A signal ends the command, as KeyboardInterrupt does; ``status`` is its exit status.
+
+    Args:
+        number: the number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.status = 128 + number
 
 
 def status_of(error: str) -> int:
@@ -51,14 +67,15 @@ def describe_end(status: int) -> str:
 def exit_with(status: int) -> NoReturn:
     """Exit with a status, at once: the interpreter would free every object first, which takes 6 ms.
 
-    After Ctrl-C, die of the signal itself, so that a loop of the shell ends as well.
+    After Ctrl-C, SIGTERM or SIGHUP, die of the signal itself, so that a loop of the shell ends as well.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # nobody reads it any longer
             stream.flush()
-    if status == INTERRUPTED:
+    if status in _OF_SIGNALS:
         import signal  # noqa: PLC0415 - it is slow to import, and seldom needed
 
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        number = status - 128
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
     os._exit(status)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.line.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, words_of
 from reel.cli.line.command import Command
-from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
+from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE, Ended
 from reel.cli.line.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.line.table import look_up
 from reel.cli.screen.output import is_interactive, open_streams
@@ -36,6 +36,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # the terminal has printed ^C; the shell's prompt belongs on a new line
         return INTERRUPTED
+    except Ended as end:
+        return end.status
     except BrokenPipeError:
         return _leave_stdout(BROKEN_PIPE)
     except OSError as error:

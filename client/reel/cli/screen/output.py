@@ -6,11 +6,12 @@ control the terminal. Results go to stdout; hints and warnings about them go to 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from stat import S_ISREG
 
 from reel.base.light_typing import TYPE_CHECKING
@@ -60,6 +61,8 @@ _ERASE = "\r\x1b[K"
 _CUT_WIDTH = 3
 # Seconds before progress is shown, and between two updates.
 _MOMENT = 1.0
+# Why a write fails if nobody reads: a pipe, or a terminal, was closed.
+_CLOSED = (errno.EPIPE, errno.EIO)
 
 
 class Output:
@@ -217,10 +220,15 @@ class Echo:
         if not self._wanted:
             return
         try:
-            self._out.piece(clean(text)[0])
+            self._show(text)
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in _CLOSED:
+                raise
             self._wanted, self.closed = False, True
+
+    def _show(self, text: str) -> None:
+        self._out.piece(clean(text)[0])
 
     def end(self) -> None:
         """End the last line, if there is one."""
@@ -249,7 +257,8 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
         nonlocal said
         said = True
         # Not through Python's buffers: the signal may have interrupted a write to them.
-        os.write(terminal, f"{_ERASE}{what()} … {time.monotonic() - began:.0f} s".encode())
+        with suppress(OSError):  # the terminal was closed
+            os.write(terminal, f"{_ERASE}{what()} … {time.monotonic() - began:.0f} s".encode())
 
     before = signal.signal(signal.SIGALRM, say)
     signal.setitimer(signal.ITIMER_REAL, _MOMENT, _MOMENT)
@@ -259,7 +268,8 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if said:
-            os.write(terminal, _ERASE.encode())
+            with suppress(OSError):  # as above
+                os.write(terminal, _ERASE.encode())
 
 
 def _text_and_style(span: Span) -> tuple[str, str]:

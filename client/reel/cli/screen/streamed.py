@@ -5,8 +5,6 @@ stars become a style. What is above it never changes. Code is shown line by line
 the screen.
 """
 
-import sys
-
 from reel.base.values import clean
 from reel.cli.screen import markdown
 from reel.cli.screen.output import Echo, Output, render
@@ -24,6 +22,7 @@ class StreamedMarkdown(Echo):
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
+        self._wanted = True  # a chat is for a person, also with --json
         # The line of the text that has not ended yet, how many of its rows are printed for good, and the row below.
         self._line = ""
         self._final = 0
@@ -31,19 +30,13 @@ class StreamedMarkdown(Echo):
         # The fence of the code that the line is in.
         self._fence = ""
 
-    def write(self, text: str) -> None:
-        """Print a piece."""
-        if not text:
-            return
-        self._until_text.close()
-        self._last = text
+    def _show(self, text: str) -> None:
         *whole, self._line = (self._line + clean(text)[0]).split("\n")
         for line in whole:
             self._put(line, ended=True)
             self._final, self._shown = 0, ""
         if self._line:
             self._put(self._line, ended=False)
-        sys.stdout.flush()
 
     def _put(self, line: str, *, ended: bool) -> None:
         """Print the rows of a line that are not printed yet."""
@@ -57,7 +50,7 @@ class StreamedMarkdown(Echo):
                 return
             # A blank at the end is a blank between words if more comes.
             between = " " if is_last and not ended and line.endswith(" ") else ""
-            self._show(render(row.line, colour=self._out.colour) + between)
+            self._show_row(render(row.line, colour=self._out.colour) + between)
             if not is_last or ended:
                 self._out.raw("\n")
                 self._final, self._shown = number, ""
@@ -65,7 +58,7 @@ class StreamedMarkdown(Echo):
             part, _ = list(parts(text))[-1]
             self._fence = line if part is Part.OPENING else "" if part is Part.CLOSING else self._fence
 
-    def _show(self, row: str) -> None:
+    def _show_row(self, row: str) -> None:
         """Show the row below those that are printed for good."""
         if row.startswith(self._shown):
             self._out.raw(row[len(self._shown) :])

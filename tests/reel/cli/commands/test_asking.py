@@ -288,17 +288,39 @@ def test_control_characters_of_an_answer_are_escaped(reel: Reel, talk: str, via:
 
 
 @pytest.mark.slow
-def test_an_answer_that_is_interrupted(client: Client, daemon: str, name: str, via: Via) -> None:
-    """Ctrl-C ends the answer: what came is added and marked, and the command dies of the signal."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_answer_that_is_interrupted(
+    client: Client, daemon: str, name: str, via: Via, number: signal.Signals
+) -> None:
+    """Ctrl-C and its like end the answer: what came is added and marked, and the command dies of the signal."""
     client.create(name)
     via.then = "; sleep 600"
     with started(daemon, "ask", name, "What?", *via(HALF)) as running:
         running.until(CHAT.text)
-        running.process.send_signal(signal.SIGINT)
+        running.process.send_signal(number)
         assert "interrupted; what arrived was added as #3 and marked as interrupted" in running.until("interrupted\n")
 
-        assert -signal.SIGINT == running.process.wait(PATIENCE)
+        assert -number == running.process.wait(PATIENCE)
     assert "interrupted" == client.history(name).events[-1]["kind"]
+
+
+@pytest.mark.slow
+def test_a_signal_that_is_ignored(client: Client, daemon: str, name: str, via: Via, tmp_path: Path) -> None:
+    """What nohup lets a command ignore does not end an answer."""
+    client.create(name)
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    via.then = f"; cat {shlex.quote(str(go))}"
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with started(daemon, "ask", name, "What?", *via(HALF)) as running:
+            running.until(CHAT.text)
+            running.process.send_signal(signal.SIGHUP)
+            go.write_bytes(CHAT.data[len(HALF) :])
+
+            assert 0 == running.process.wait(PATIENCE)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_reader_that_goes_away(client: Client, daemon: str, name: str, via: Via) -> None:

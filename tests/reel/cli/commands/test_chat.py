@@ -1,7 +1,9 @@
 """The command chat, on a terminal that is typed at."""
 
 import json
+import os
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +98,37 @@ def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, na
         chat.until(f"{name}> ")
 
     assert ["Again", "You said: Again"] == said(client, name)
+
+
+@pytest.mark.slow
+def test_a_chat_that_is_told_to_end(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """SIGTERM while an answer comes ends the chat; what came is added and marked."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("slow\n")
+        chat.until("You said: ")
+        chat.process.send_signal(signal.SIGTERM)
+        chat.until("marked as interrupted")
+
+        assert -signal.SIGTERM == chat.process.wait(PATIENCE)
+    assert ["slow", "You said: "] == said(client, name)
+    assert "interrupted" == client.history(name).events[-1]["kind"]
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """It sends SIGHUP, and takes no output any more; what came of an answer is added and marked."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("slow\n")
+        chat.until("You said: ")
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, chat.shown)  # closes our end, which is the terminal
+        os.close(nowhere)
+
+        assert -signal.SIGHUP == chat.process.wait(PATIENCE)
+    assert ["slow", "You said: "] == said(client, name)
+    assert "interrupted" == client.history(name).events[-1]["kind"]
 
 
 def test_an_interrupt_at_the_prompt(daemon: str, name: str, tmp_path: Path) -> None:

@@ -225,13 +225,14 @@ def test_stream_is_a_draft_until_it_is_added(name: str, daemon: str) -> None:
     assert "assistant" == message.kind  # type: ignore[union-attr]
 
 
-def test_interrupt_of_a_stream(reel: Reel, name: str, daemon: str) -> None:
-    """Ctrl-C ends the reading, and what arrived is added."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_of_a_stream(reel: Reel, name: str, daemon: str, number: signal.Signals) -> None:
+    """Ctrl-C and its like end the reading, and what arrived is added."""
     piped = Piped(daemon, name)
     piped.read(CHAT.text)
-    piped.process.send_signal(signal.SIGINT)
+    piped.process.send_signal(number)
 
-    assert -signal.SIGINT == piped.process.wait(PATIENCE)
+    assert -number == piped.process.wait(PATIENCE)
     piped.end()
     assert ["assistant", "interrupted"] == kinds(reel, name)
 

@@ -6,7 +6,8 @@ from reel.base.errors import InvalidMessage, ReelError
 from reel.cli.commands.shared.via import Provider, Running
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, describe_end
+from reel.cli.line.ending import Ending, ended_by_signals
+from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ended, describe_end
 from reel.cli.line.files import keep_text
 from reel.cli.screen.output import Echo
 from reel.reading.cuts import why_cut
@@ -37,7 +38,8 @@ def answer(
 ) -> Outcome:
     """Let a provider answer the last message: print the answer while it streams, and add it.
 
-    Ctrl-C ends the answer: what has arrived is added and marked as interrupted.
+    Ctrl-C ends the answer: what has arrived is added and marked as interrupted. SIGTERM and SIGHUP do the same, and
+    end the command.
 
     Args:
         ctx: the command's context.
@@ -49,8 +51,13 @@ def answer(
     Raises:
         UsageError: there is nothing to answer.
         ReelError: the answer cannot be added; it was kept.
+        Ended: a signal ends the command.
     """
-    echo = echo or Echo(ctx.out)
+    with ended_by_signals() as ending:
+        return _answer(ctx, agent, provider, echo or Echo(ctx.out), ending, tells_calls=tells_calls)
+
+
+def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: Ending, *, tells_calls: bool) -> Outcome:
     begun: Answer | None = None
     run: Running | None = None
     end = (0, "")
@@ -72,8 +79,9 @@ def answer(
                 for piece in run:
                     echo.write(begun.feed(piece))
             finally:
+                ending.defer()
                 end = run.close()
-    except KeyboardInterrupt as stop:
+    except (KeyboardInterrupt, Ended) as stop:
         echo.end()
         for note in getattr(stop, "__notes__", ()):  # that, and where, the log keeps what had come
             ctx.out.warn(note)
