@@ -34,7 +34,7 @@ def asked(reel: Reel, name: str) -> list[Any]:
 
 
 def test_files_of_any_type(reel: Reel, name: str, via: Via, tmp_path: Path) -> None:
-    """Texts are sent as text in their order, a picture as a picture; a text is a file if that is asked for."""
+    """Texts are sent as text in their order, a picture as a picture; an attached text has its name."""
     for file, data in (("a.txt", b"A\n"), ("b.txt", b"B\r\n"), ("c.png", PNG), ("d.pdf", b"%PDF-1.7 x")):
         (tmp_path / file).write_bytes(data)
     paths = {path.name: str(path) for path in tmp_path.iterdir()}
@@ -44,14 +44,34 @@ def test_files_of_any_type(reel: Reel, name: str, via: Via, tmp_path: Path) -> N
     size = len(PNG) // 3 * 4 + 4
     assert ["Compare.\n\nA\n\nB", ("image/png", "c.png", size), ("application/pdf", "d.pdf", 16)] == asked(reel, name)
     reel("ask", name, "And?", "--attach", paths["a.txt"], "--attach", paths["c.png"], *via(said("2")), stdin=b"")
-    assert ["And?", ("text/plain", "a.txt", 4), ("image/png", "c.png", size)] == asked(reel, name)
+    assert ["And?\n\na.txt:\n\nA", ("image/png", "c.png", size)] == asked(reel, name)
+
+
+def test_an_attached_text_reaches_the_model(reel: Reel, name: str, via: Via, tmp_path: Path) -> None:
+    """The request has the text, with the name of its file, and nothing was dropped."""
+    (tmp_path / "README.md").write_text("A tape deck.\n")
+    ran = reel("ask", name, "What is in it?", "--create", "--attach", str(tmp_path / "README.md"), *via(said("1")))
+
+    assert "What is in it?\n\nREADME.md:\n\nA tape deck." == via.body["messages"][-1]["content"]
+    assert "dropped" not in ran.err
+
+
+def test_what_the_format_cannot_carry(reel: Reel, name: str, via: Via, tmp_path: Path) -> None:
+    """stderr says what of the question is not sent, and says it for this question only."""
+    (tmp_path / "a.webm").write_bytes(b"\x1aE\xdf\xa3 a video")
+    attached = ("--attach", str(tmp_path / "a.webm"))
+    first = reel("ask", name, "What is in it?", "--create", *attached, *via(said("1")))
+    later = reel("ask", name, "And?", *via(said("2")))
+
+    assert (0, True) == (first.status, "dropped: " in first.err)
+    assert (0, False) == (later.status, "dropped: " in later.err)
 
 
 @pytest.mark.parametrize(
     ("options", "stdin", "expected"),
     [
         (("--with", "{}"), b"", "x.bin is no text, and no picture"),
-        (("--attach", "{}"), b"", "x.bin is no picture"),
+        (("--attach", "{}"), b"", "x.bin is no text, and no picture"),
         (("--with", "-"), b"a\0b", "stdin is no text"),
         ((), b"a\0b", "stdin is no text"),
         ((), b"x" * 1_000_001, "stdin has more than 1,000,000 bytes"),

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, ReelError
+from reel.cli.commands.shared.bodies import show_changes
 from reel.cli.commands.shared.via import Provider, Running
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -13,7 +14,7 @@ from reel.cli.screen.output import Echo
 from reel.reading.cuts import why_cut
 from reel.reading.tokens import Tokens, tokens_in
 from reel.reading.wording import count
-from reel.replies import Added
+from reel.replies import Added, Rendered
 from reel.said.tool_calls import ToolCall
 from reel.sync.answer import Answer
 
@@ -73,6 +74,7 @@ def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: En
         ) as begun:
             if not begun.ready:
                 raise UsageError("there is nothing to answer; say something first")
+            _show_dropped(ctx, begun.rendered)
             echo.wait("waiting for the answer")
             run = provider.run(begun.rendered)
             try:
@@ -97,6 +99,15 @@ def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: En
             _keep(ctx, agent, provider, begun)
         raise
     return _finished(ctx, provider, begun, echo, end, tells_calls=tells_calls)
+
+
+def _show_dropped(ctx: Context, rendered: Rendered) -> None:
+    """Print what of the newest message the provider is not sent."""
+    if rendered.newest is None:
+        return
+    show_changes(
+        ctx, [change for change in rendered.report if change.action == "dropped" and change.seq == rendered.newest]
+    )
 
 
 def _finished(

@@ -55,7 +55,7 @@ class Question:
         self.replaced += replaced
 
     def add_file(self, path: str, *, whole: bool = False) -> None:
-        """Add a file: its text, or what it is; ``whole`` attaches a file of text as well.
+        """Add a file: its text, or what it is; ``whole`` puts the file's name before its text.
 
         Raises:
             UsageError: it is empty, or no provider can be sent such a file.
@@ -73,16 +73,16 @@ class Question:
             raise UsageError(f"{what} is empty")
         kind = media_type(data)
         problem = why_not_text(data)
-        if kind is not None or whole:
-            if kind is None and problem is not None and problem.is_binary:
-                raise UsageError(f"{what} is no picture, PDF, sound or video, so it cannot be attached")
-            self._media.append(media_block(data, kind or "text/plain", name))
+        # Most APIs take no file of text, so a text goes as text, which each of them takes.
+        heading = f"{name}:\n\n" if whole and name else ""
+        if kind is not None:
+            self._media.append(media_block(data, kind, name))
         elif problem is None:
-            self.add_text(data.decode().removesuffix("\n").removesuffix("\r"))
+            self.add_text(heading + data.decode().removesuffix("\n").removesuffix("\r"))
         elif problem.is_binary:
             raise UsageError(f"{what} is no text, and no picture, PDF, sound or video, so it cannot be sent")
         elif self._replace:
-            self.add_text(data.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r"))
+            self.add_text(heading + data.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r"))
         else:
             raise UsageError(
                 f"{what} is not UTF-8: byte {problem.at + 1:,} is {data[problem.at]:#04x}; convert it with iconv, or"

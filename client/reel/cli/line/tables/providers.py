@@ -55,7 +55,7 @@ COMMANDS = (
                 action="append",
                 help="send a file along: its text, or a picture, PDF, sound or video; - is stdin",
             ),
-            option("--attach", metavar="FILE", action="append", help="send a file along as a file, a text as well"),
+            option("--attach", metavar="FILE", action="append", help="send a file along, a text with its name"),
             option("--no-stdin", action="store_true", help="do not send what is piped in"),
             option("--replace", action="store_true", help="replace what is not UTF-8 by U+FFFD"),
             option("-t", "--template", metavar="NAME", type=text, help="a template of reel.toml"),
