@@ -4,12 +4,15 @@ import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
 
 from reel.cli.commands.shared.found_servers import FoundServer, look_around, named_server
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.line.settings import Settings, load, settings_file
+from reel.cli.line.toml_lines import line_of
 
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
@@ -21,12 +24,16 @@ def setup(ctx: Context) -> int:
     if name is not None and not _NAME_LETTERS.issuperset(name):
         raise UsageError(f"{name!r} is not a name of a provider: letters, digits, - and _ only")
     if args.url:
+        _require_http(args.url)
         found = [named_server(name or "server", args.url, args.format or "openai-chat", args.key, args.model)]
     elif name is not None:
         found = [server for server in look_around(os.environ) if server.name == name]
     else:
         with ctx.out.waiting("looking for servers"):
             found = look_around(os.environ)
+    if args.url and (problem := _why_not_changed(settings, found[0])) is not None:
+        ctx.out.warn(problem)
+        return REFUSED
     new = [server for server in found if server.name not in settings.providers]
     if ctx.out.as_json:
         ctx.out.documents([server.as_map() for server in found])
@@ -47,6 +54,28 @@ def setup(ctx: Context) -> int:
         _write(settings_file(), text)
         ctx.out.hint(f"written to {settings_file()}; now: {ctx.command('ask', 'What is 2+2?')}")
     return OK
+
+
+def _require_http(url: str) -> None:
+    if "://" in url and urlsplit(url).scheme not in ("http", "https"):
+        raise UsageError(f"--url {url!r} is no address of a server; it begins with http:// or https://")
+
+
+def _why_not_changed(settings: Settings, server: FoundServer) -> str | None:
+    """Return that a name is taken by another address, and where to change it; ``None`` if it is not."""
+    there = settings.providers.get(server.name)
+    if there is None or str(there.get("url", "")).rstrip("/") == server.url:
+        return None
+    line = line_of(_read(settings_file()), ["providers", server.name])
+    return (
+        f"{server.name} is there already with {_address(there)}, and was not changed;"
+        f" to change it, edit line {line} of {settings_file()}"
+    )
+
+
+def _address(provider: dict[str, Any]) -> str:
+    """Return where a configured provider is, in words."""
+    return next((f"the {key} {provider[key]}" for key in ("url", "command") if key in provider), "no url")
 
 
 def _changed(text: str, settings: Settings, new: Iterable[FoundServer]) -> str:

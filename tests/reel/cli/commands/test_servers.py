@@ -254,6 +254,35 @@ def test_setup_beside_what_there_is(reel: Reel, fake: Fake, settings: Path) -> N
     assert f'[providers.box]\nformat = "openai-chat"\nmodel = "small"\nurl = "{fake.url}"\n' in written
 
 
+def test_setup_of_a_name_that_has_another_address(reel: Reel, fake: Fake, settings: Path) -> None:
+    """It is refused: stderr says which address stays, and which line to edit."""
+    given = f'# mine\n[providers.box]\nformat = "openai-chat"\nmodel = "m"\nurl = "{fake.url}"\n'
+    settings.write_text(given)
+    ran = reel("setup", "box", "--url", f"{fake.url}/other")
+
+    assert (1, given) == (ran.status, settings.read_text())
+    assert f"box is there already with the url {fake.url}, and was not changed" in ran.err
+    assert f"edit line 2 of {settings}" in ran.err
+    assert 0 == reel("setup", "box", "--url", fake.url).status
+
+
+def test_setup_of_an_address_that_is_not_http(reel: Reel, settings: Path) -> None:
+    """It is refused, and nothing is written."""
+    ran = reel("setup", "foo", "--url", "ftp://foo")
+
+    assert (2, True) == (ran.status, "begins with http:// or https://" in ran.err)
+    assert not settings.exists()
+
+
+def test_setup_with_a_key_of_openai(reel: Reel, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider speaks the format and has the model of the tour."""
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # nothing leaves this machine
+    reel("setup", "openai")
+
+    assert '[providers.openai]\nformat = "openai-responses"\nmodel = "gpt-5.6"\n' in settings.read_text()
+
+
 def test_setup_if_there_is_nothing(reel: Reel, settings: Path) -> None:
     """It says what one can do, and writes nothing."""
     ran = reel("setup", "openai")

@@ -56,7 +56,7 @@ class _Cloud(NamedTuple):
 _OPENROUTER = ("https://openrouter.ai/api/v1", "openrouter")
 _CLOUDS = (
     _Cloud("claude", "anthropic", "claude-opus-5", SERVERS["anthropic"].keys),
-    _Cloud("openai", "openai-chat", "gpt-5.2", SERVERS["openai-chat"].keys),
+    _Cloud("openai", "openai-responses", "gpt-5.6", SERVERS["openai-responses"].keys),
     _Cloud("gemini", "gemini", "gemini-3-pro-preview", SERVERS["gemini"].keys),
     _Cloud(
         "openrouter",
@@ -96,10 +96,12 @@ def _cloud(cloud: _Cloud, environment: Mapping[str, str]) -> FoundServer | None:
     elsewhere = cloud.url is None and any(map(environment.get, server.base_variables))
     if key is None and not elsewhere:
         return None
+    # Other servers that speak OpenAI's API have Chat Completions; few have Responses.
+    spoken = "openai-chat" if elsewhere and cloud.format == "openai-responses" else cloud.format
     url = cloud.url or (server.address(None, environment) if elsewhere else None)
-    listed = models_of(cloud.format, url or server.base, environment[key] if key else None)
+    listed = models_of(spoken, url or server.base, environment[key] if key else None)
     model = cloud.model if cloud.model in listed or not listed else listed[0]
-    return FoundServer(cloud.name, cloud.format, model, url, key, cloud.dialect)
+    return FoundServer(cloud.name, spoken, model, url, key, cloud.dialect)
 
 
 def _ollama(environment: Mapping[str, str]) -> FoundServer | None:
