@@ -4,10 +4,11 @@ import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
 
-from reel.cli.commands.shared.found_servers import FoundServer, look_around, named_server
+from reel.cli.commands.shared.found_servers import FoundServer, can_answer, look_around, named_server
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -21,16 +22,17 @@ def setup(ctx: Context) -> int:
     """Look for keys and servers, and write a provider for each."""
     args, settings = ctx.args, load()
     name = ctx.words[0] if ctx.words else None
-    if name is not None and not _NAME_LETTERS.issuperset(name):
-        raise UsageError(f"{name!r} is not a name of a provider: letters, digits, - and _ only")
+    _require_name(name)
     if args.url:
         _require_http(args.url)
         found = [named_server(name or "server", args.url, args.format or "openai-chat", args.key, args.model)]
-    elif name is not None:
-        found = [server for server in look_around(os.environ) if server.name == name]
     else:
         with ctx.out.waiting("looking for servers"):
-            found = look_around(os.environ)
+            around = look_around(os.environ)
+        found = [server for server in around if name in (None, server.name)]
+        if around and not found:
+            ctx.out.warn(f"no server is called {name}; found: {', '.join(server.name for server in around)}")
+            return REFUSED
     if args.url and (problem := _why_not_changed(settings, found[0])) is not None:
         ctx.out.warn(problem)
         return REFUSED
@@ -52,8 +54,29 @@ def setup(ctx: Context) -> int:
         ctx.out.lines([[line] for line in text.splitlines()])
     elif new:
         _write(settings_file(), text)
-        ctx.out.hint(f"written to {settings_file()}; now: {ctx.command('ask', 'What is 2+2?')}")
+        if (problem := _why_no_answer(load())) is None:
+            ctx.out.hint(f"written to {settings_file()}; now: {ctx.command('ask', 'What is 2+2?')}")
+        else:
+            ctx.out.warn(f"written to {settings_file()}; {problem}")
     return OK
+
+
+def _why_no_answer(settings: Settings) -> str | None:
+    """Return why nobody would answer now; ``None`` if somebody would."""
+    name = settings.via or (next(iter(settings.providers)) if len(settings.providers) == 1 else None)
+    if name is None:
+        return "no provider of it can be reached, or its key is not set; so via is not set"
+    if name in settings.providers:
+        return None if can_answer(settings.providers[name]) else f"{name} cannot be reached, or its key is not set"
+    # A line of several words is the shell's business.
+    if len(name.split()) != 1 or os.sep in name or which(name) is not None:
+        return None
+    return f"via is {name}, but there is no such provider or command"
+
+
+def _require_name(name: str | None) -> None:
+    if name is not None and not _NAME_LETTERS.issuperset(name):
+        raise UsageError(f"{name!r} is not a name of a provider: letters, digits, - and _ only")
 
 
 def _require_http(url: str) -> None:
@@ -79,13 +102,15 @@ def _address(provider: dict[str, Any]) -> str:
 
 
 def _changed(text: str, settings: Settings, new: Iterable[FoundServer]) -> str:
-    """Return the settings with more providers; the first one answers if nothing says who does."""
+    """Return the settings with more providers; the first one that can, answers if nothing says who does."""
     servers = list(new)
     tables = "\n".join(server.as_toml() for server in servers)
     parts = [text.strip("\n"), tables.strip("\n")]
     if settings.via is None and servers and len(settings.providers) + len(servers) > 1:
-        # Before all tables, where it belongs to none.
-        parts.insert(0, f'via = "{next(iter(settings.providers), servers[0].name)}"')
+        every = {**settings.providers, **{server.name: server.as_map() for server in servers}}
+        if (first := next((name for name, provider in every.items() if can_answer(provider)), None)) is not None:
+            # Before all tables, where it belongs to none.
+            parts.insert(0, f'via = "{first}"')
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

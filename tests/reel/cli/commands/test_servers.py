@@ -266,6 +266,33 @@ def test_setup_of_a_name_that_has_another_address(reel: Reel, fake: Fake, settin
     assert 0 == reel("setup", "box", "--url", fake.url).status
 
 
+def test_setup_of_a_server_that_is_not_there(reel: Reel, fake: Fake, settings: Path) -> None:
+    """stderr says so, and the one that answers is named by via."""
+    alone = reel("setup", "dead", "--url", "http://127.0.0.1:1/v1")
+    assert "dead cannot be reached" in alone.err
+    assert "via" not in settings.read_text()
+    reel("setup", "box", "--url", fake.url)
+    assert settings.read_text().startswith('via = "box"\n')
+
+
+def test_setup_if_via_names_nobody(reel: Reel, fake: Fake, settings: Path) -> None:
+    """stderr says so in place of naming the command that asks."""
+    settings.write_text('via = "no-such-provider"\n')
+
+    assert "via is no-such-provider, but there is no such" in reel("setup", "box", "--url", fake.url).err
+
+
+def test_setup_of_a_name_that_was_not_found(
+    reel: Reel, fake: Fake, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """stderr names the servers that were found, and nothing is written."""
+    monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
+    ran = reel("setup", "foo", "--dry-run")
+
+    assert (1, True) == (ran.status, "no server is called foo; found: openai" in ran.err)
+    assert not settings.exists()
+
+
 def test_setup_of_an_address_that_is_not_http(reel: Reel, settings: Path) -> None:
     """It is refused, and nothing is written."""
     ran = reel("setup", "foo", "--url", "ftp://foo")

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -117,6 +118,23 @@ def _ollama(environment: Mapping[str, str]) -> FoundServer | None:
 def _local(name: str, url: str, dialect: str) -> FoundServer | None:
     listed = models_of("openai-chat", url, None)
     return FoundServer(name, "openai-chat", listed[0], url, dialect=dialect) if listed else None
+
+
+def can_answer(provider: Mapping[str, Any]) -> bool:
+    """Return whether a provider is a command, or a server whose key is set, or one at an address that answers."""
+    if "command" in provider:
+        return True
+    server = SERVERS[provider["format"]]
+    if "url" not in provider and server.keys:
+        return any(map(os.environ.get, (provider["key"],) if "key" in provider else server.keys))
+    url = server.address(provider.get("url"), os.environ)
+    try:
+        with urlopen(url if "://" in url else f"http://{url}", timeout=_PATIENCE):  # noqa: S310 - as configured
+            return True
+    except HTTPError:
+        return True  # it refuses, so it is there
+    except (OSError, HTTPException, ValueError):
+        return False
 
 
 def models_of(format: str, base: str, key: str | None) -> list[str]:  # noqa: A002 - the protocol's name
