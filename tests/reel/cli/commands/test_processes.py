@@ -279,7 +279,7 @@ def test_hint_is_shown_while_it_is_news(reel: Reel, name: str) -> None:
 def test_error_at_a_terminal_has_no_name(reel: Reel, name: str) -> None:
     """The name of an error is for programs: a person reads what is wrong."""
     assert on_terminal("show", name).startswith(f"reel: no agent {name}; ")
-    assert on_terminal("show").startswith("reel: no agent was named")
+    assert on_terminal("clear").startswith("reel: no agent was named")
     assert reel("show", name).err.startswith("reel: not_found: ")
 
 
