@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # How many names a refusal lists, and a line of a reply.
 _SHOWN, _LISTED = 6, 8
-# How much two names have in common if one is a slip of the other, from 0 to 1.
+# How much two names have in common if one is a slip of the other, from 0 to 1; in a long one, how many letters differ.
 _ALIKE = 0.7
+_SLIPS = 3
 _WAITING = "waiting for the daemon's answer"
 # Seconds for an answer if nobody at a terminal sees the wait and can end it. The slowest answer that does not depend on
 # the size of the database took 15 s: the one to a load of the largest size.
@@ -186,7 +187,7 @@ def _with_suggestion(client: Methods, typed: str, refused: NotFound) -> NotFound
     from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
 
     names = [row.name for row in client.agents(alive=True, order="updated").agents]
-    near = get_close_matches(typed, names, 1, _ALIKE)
+    near = get_close_matches(typed, names, 1, max(_ALIKE, 1 - _SLIPS / len(typed)))
     if not near:
         return refused
     what, then, remedy = refused.message.partition("; ")

@@ -131,4 +131,4 @@ def test_a_slip_of_the_keys(reel: Reel, client: Client, name: str, command: str)
 
     assert 4 == ran.status
     assert f"no agent {name}-rele (did you mean {name}-reel?); " in ran.err
-    assert "did you mean" not in reel(command, "zzz").err
+    assert "did you mean" not in reel(command, f"{name}-another-one").err
