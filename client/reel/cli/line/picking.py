@@ -53,7 +53,7 @@ def choose(
     Args:
         ctx: the command's context.
         enter: what the Enter key does with a conversation, in a word.
-        first: an entry above the conversations. Default: there is none.
+        first: an entry above the conversations; ``None`` for no such entry.
         more_keys: other keys that choose a conversation, and what each does.
     """
     ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes

@@ -70,14 +70,16 @@ def _parse_and_run(argv: Sequence[str]) -> int:
     command, settings = _command_and_settings(args)
     args = parse_arguments(command, args)
     args.words = words_of(command.name, command.positionals, [*args.words, *after])
+    from reel.cli.line.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
+
     try:
         # An empty variable names no agent, whatever the file says.
         positionals, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)
         if command.picks and default is None and _may_choose(args):
-            return _dispatch(command, args, "", [], settings, picks=True)
+            return dispatch(command, args, "", [], settings, picks=True)
         agent, words = resolve(positionals, args.words, args.agent, default, agent_optional=command.agent_optional)
         lone = is_lone(positionals, args.words, args.agent, default)
-        return _dispatch(command, args, agent, words, settings, lone=lone)
+        return dispatch(command, args, agent, words, settings, lone=lone)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None
 
@@ -105,21 +107,6 @@ def _may_choose(args: Options) -> bool:
     """Return whether nothing on the line says which conversation is meant, and a person can be asked."""
     is_named = args.words or args.agent is not None or args.all or args.directory is not None
     return not is_named and not args.json and is_interactive(sys.stdin, sys.stdout)
-
-
-def _dispatch(
-    command: Command,
-    args: Options,
-    agent: str,
-    words: list[str],
-    settings: Settings,
-    *,
-    lone: bool = False,
-    picks: bool = False,
-) -> int:
-    from reel.cli.line.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
-
-    return dispatch(command, args, agent, words, settings, lone=lone, picks=picks)
 
 
 def _positionals(command: Command, args: Options) -> str:

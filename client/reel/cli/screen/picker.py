@@ -6,7 +6,8 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.screen.agent_list import Table
 from reel.cli.screen.keys import Key
 from reel.cli.screen.output import cut_line
-from reel.reading.wording import age, cells, cut, cut_front, flat
+from reel.cli.screen.query_line import QueryLine
+from reel.reading.wording import age, cut, flat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from reel.cli.screen.output import Line
     from reel.replies import AgentRow
 
-_PROMPT = "conversation> "
 _MARGIN = "  "
 # How many conversations the keys for a page go up or down.
 _PAGE = 10
@@ -26,17 +26,22 @@ class Picker:
 
     Args:
         help_line: the last line, which says what the keys do.
-        first: an entry above the conversations, such as for a new one. Default: there is none.
+        first: an entry above the conversations, such as "a new conversation"; ``None`` for no such entry.
     """
 
     def __init__(self, help_line: str, first: str | None = None) -> None:
-        self.query = ""
+        self._line = QueryLine("conversation> ")
         self._help = help_line
         self._first = first
         self._rows: list[AgentRow] = []
         self._note = ""
         self._index = 0
         self._preview: list[Line] = []
+
+    @property
+    def query(self) -> str:
+        """What is typed."""
+        return self._line.text
 
     @property
     def is_first_chosen(self) -> bool:
@@ -51,17 +56,11 @@ class Picker:
 
     def press(self, key: Key | str) -> None:
         """Take a key or a text that changes the query or the choice; any other key changes nothing."""
-        if isinstance(key, str):
-            self.query += key
-        elif key in _STEPS:
+        if isinstance(key, Key) and key in _STEPS:
             last = len(self._rows) - (self._first is None)
             self._index = max(0, min(self._index + _STEPS[key], last))
-        elif key == Key.BACKSPACE:
-            self.query = self.query[:-1]
-        elif key == Key.DELETE_WORD:
-            self.query = self.query.rstrip().rpartition(" ")[0]
-        elif key == Key.DELETE_LINE:
-            self.query = ""
+        else:
+            self._line.press(key)
 
     def show(self, rows: Sequence[AgentRow], problem: str = "") -> None:
         """Take the conversations that match what is typed; the first of them is chosen if something is."""
@@ -78,15 +77,14 @@ class Picker:
         room = max(height - 3, 2)
         listed = self._listed(width, max(room // 2, 1))
         end = self._preview[max(len(self._preview) - max(room - len(listed), 0), 0) :]
-        prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
         rule: Line = [("─" * width, "dim")]
         filled: list[Line] = [[] for _ in range(room - len(listed) - len(end))]
         foot: Line = [(cut(self._note or self._help, width), "dim")]
-        return [cut_line(line, width) for line in (prompt, *listed, rule, *end, *filled, foot)][:height]
+        return [cut_line(line, width) for line in (self._line.line(width), *listed, rule, *end, *filled, foot)][:height]
 
     def column(self, width: int) -> int:
         """Return the column of the cursor, from 1."""
-        return 1 + len(_PROMPT) + cells(cut_front(self.query, max(width - len(_PROMPT) - 1, 1)))
+        return self._line.column(width)
 
     def _listed(self, width: int, room: int) -> list[Line]:
         """Return as many entries as there is room for, the chosen one among them, below the titles if these fit."""

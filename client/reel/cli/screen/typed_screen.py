@@ -6,14 +6,14 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.screen.hit_lines import heading, snippet, title
 from reel.cli.screen.keys import Key
 from reel.cli.screen.output import cut_line
+from reel.cli.screen.query_line import QueryLine
 from reel.reading.hits import grouped
-from reel.reading.wording import age, cells, count, cut, cut_front
+from reel.reading.wording import age, count, cut
 
 if TYPE_CHECKING:
     from reel.cli.screen.output import Line
     from reel.replies import Hit
 
-_PROMPT = "search> "
 _HELP = "Enter opens, Ctrl-N and Ctrl-P or the arrows choose, Esc leaves"
 # How many hits the keys for a page go up or down.
 _PAGE = 5
@@ -24,10 +24,15 @@ class Screen:
     """The query, its hits in the order in which they are shown, and which of them is chosen."""
 
     def __init__(self) -> None:
-        self.query = ""
+        self._line = QueryLine("search> ")
         self.hits: list[Hit] = []
         self.note = ""
         self._index = 0
+
+    @property
+    def query(self) -> str:
+        """What is typed."""
+        return self._line.text
 
     @property
     def chosen(self) -> Hit | None:
@@ -36,16 +41,10 @@ class Screen:
 
     def press(self, key: Key | str) -> None:
         """Take a key or a text that changes the query or the choice; any other key changes nothing."""
-        if isinstance(key, str):
-            self.query += key
-        elif key in _STEPS:
+        if isinstance(key, Key) and key in _STEPS:
             self._index = max(0, min(self._index + _STEPS[key], len(self.hits) - 1))
-        elif key == Key.BACKSPACE:
-            self.query = self.query[:-1]
-        elif key == Key.DELETE_WORD:
-            self.query = self.query.rstrip().rpartition(" ")[0]
-        elif key == Key.DELETE_LINE:
-            self.query = ""
+        else:
+            self._line.press(key)
 
     def answer(self, query: str, hits: list[Hit], behind: int, problem: str) -> None:
         """Take the answer to a query."""
@@ -61,12 +60,11 @@ class Screen:
         room = max(height - 2, 1)
         top = max(0, min(last - room + 1, first))
         shown = [cut_line(line, width) for line in body[top : top + room]]
-        prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
-        return [prompt, *shown, [(cut(self.note or _HELP, width), "dim")]]
+        return [self._line.line(width), *shown, [(cut(self.note or _HELP, width), "dim")]]
 
     def column(self, width: int) -> int:
         """Return the column of the cursor, from 1."""
-        return 1 + len(_PROMPT) + cells(cut_front(self.query, max(width - len(_PROMPT) - 1, 1)))
+        return self._line.column(width)
 
     def _body(self) -> tuple[list[Line], int, int]:
         """Return the lines of all hits, and the first and the last line of the chosen one."""
