@@ -35,6 +35,8 @@ _MESSAGES = 8
 _ENTER = {"chat": "opens it", "info": "describes it", "log": "shows its log", "tree": "shows its branches"}
 # What a command is about if nobody names a conversation.
 _FIRST = {"chat": "a new conversation", "follow": "all conversations"}
+# The commands that need somebody who answers.
+_ANSWERING = ("ask", "chat")
 _KEYS = "Esc leaves"
 
 
@@ -70,6 +72,8 @@ def choose_agent(ctx: Context, command: str) -> bool:
         ctx: the command's context, which then has the conversation.
         command: the name of the command.
     """
+    if command in _ANSWERING and not _is_answered(ctx):
+        return True  # the command says what is missing; nobody should choose first
     first = _FIRST.get(command)
     if not ctx.client.agents(alive=True, limit=1).agents:
         if first is None:
@@ -79,6 +83,12 @@ def choose_agent(ctx: Context, command: str) -> bool:
     if choice is not None and choice.row is not None:
         ctx.use_as_agent(choice.row.name)
     return choice is not None
+
+
+def _is_answered(ctx: Context) -> bool:
+    """Return whether anything says who answers."""
+    args, settings = ctx.args, ctx.settings
+    return bool(args.via or args.model or settings.via or settings.providers)
 
 
 class _Choosing:

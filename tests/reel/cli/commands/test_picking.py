@@ -93,6 +93,15 @@ def test_a_command_without_a_name(tmux: Tmux, client: Client, name: str, command
     tmux.shows("reel: no agent was named")
 
 
+@pytest.mark.slow
+def test_a_chat_that_nobody_would_answer(tmux: Tmux, client: Client) -> None:
+    """What is missing is said before a conversation is chosen."""
+    client.create()
+    typed(tmux, "chat", "Enter")
+
+    tmux.shows("reel: nothing says which command answers")
+
+
 @pytest.mark.parametrize("words", [[], ["pick"], ["show"], ["log"]])
 def test_without_a_terminal(reel: Reel, words: list[str]) -> None:
     """In a script nothing is chosen: reel alone prints its help, a command says that a name is missing."""
