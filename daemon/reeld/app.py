@@ -43,10 +43,11 @@ from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import keep_complete, keep_retention
-from reeld.serving.listener import Listener, PathListener, Server, keep_in_place, open_listener, require_path, take_over
+from reeld.serving.listener import Listener, PathListener, keep_in_place, open_listener, require_path, take_over
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import RenderCache, UnansweredRenderings
+from reeld.serving.server import Server
 from reeld.serving.stats import collect
 from reeld.signals import STOP_SIGNALS, on_terminal
 from reeld.startup import OK, NotNow, StartupError, raise_file_limit

@@ -24,8 +24,7 @@ from reeld.agents.registry import Registry
 from reeld.config import Config
 from reeld.locks import lock
 from reeld.metrics_file import Metrics
-from reeld.serving import listener
-from reeld.serving.listener import Server
+from reeld.serving.server import Server
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK
 from reeld.store import housekeeping, schema
 from reeld.store.presence import Held
@@ -167,7 +166,7 @@ _JUMPS = 100
 
 def test_what_was_accepted_is_done(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent was asked for is done before the daemon ends, even if its client did not get the reply in time."""
-    monkeypatch.setattr(listener, "_GRACE", 0.0)
+    monkeypatch.setattr("reeld.serving.server._GRACE", 0.0)
     with ThreadPoolExecutor() as pool:
         user = pool.submit(_undo_and_stop, config)
         assert app.main(config) == OK

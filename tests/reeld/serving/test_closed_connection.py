@@ -14,7 +14,8 @@ from trio.testing import wait_all_tasks_blocked
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits
-from reeld.serving.listener import Server, open_listener
+from reeld.serving.listener import open_listener
+from reeld.serving.server import Server
 from tests.daemon import short_directory
 from tests.patience import PATIENCE
 

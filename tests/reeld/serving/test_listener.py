@@ -19,9 +19,9 @@ from reel.base.errors import from_wire
 from reel.daemon import peer
 from reel.daemon.address import MAX_PATH
 from reel.wire.frames import Notification, Response
-from reeld.serving import listener
 from reeld.serving.call import Services
-from reeld.serving.listener import PathListener, Server, is_trusted_peer, open_listener, require_path
+from reeld.serving.listener import PathListener, open_listener, require_path
+from reeld.serving.server import Server, is_trusted_peer
 from reeld.startup import StartupError
 from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.daemon import full_listener, short_directory
@@ -264,7 +264,7 @@ async def test_bye_beside_one_that_does_not_read(
     path: str, opened: PathListener, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
-    monkeypatch.setattr(listener, "_GRACE", PATIENCE)
+    monkeypatch.setattr("reeld.serving.server._GRACE", PATIENCE)
     server, framing = Server(), ServerMessagePack()
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:

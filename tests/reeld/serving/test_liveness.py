@@ -11,7 +11,8 @@ from reel.wire.frames import Response
 from reeld.serving import connection
 from reeld.serving.call import Services
 from reeld.serving.connection import until_closed
-from reeld.serving.listener import PathListener, Server, open_listener
+from reeld.serving.listener import PathListener, open_listener
+from reeld.serving.server import Server
 from reeld.wire.msgpack_framing import ServerMessagePack
 from tests.daemon import short_directory
 from tests.patience import PATIENCE

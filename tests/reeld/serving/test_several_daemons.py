@@ -24,10 +24,11 @@ from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.handlers.erasing import _ContentHolders
-from reeld.serving.listener import Server, open_listener
+from reeld.serving.listener import open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import RenderCache, UnansweredRenderings
+from reeld.serving.server import Server
 from reeld.store.connection import Error
 from reeld.store.retention import Noted, Retention, note, noted
 from reeld.store.store import Store, open_store
