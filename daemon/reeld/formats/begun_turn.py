@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import Any
 
 from reel.base.strict_json import Json, encode
+from reeld.formats.encoded_turns import EncodedTurns
 from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, RenderContext, is_thought
-from reeld.formats.render_state import EncodedTurns
 
 # What ends a message, and the comma after it.
 _CLOSING = b"]},"

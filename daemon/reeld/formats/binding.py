@@ -17,11 +17,11 @@ from reel.providers.anthropic import CONNECTOR_TEXT, is_connector_text
 from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
 from reeld.formats.begun_turn import BegunTurn
+from reeld.formats.encoded_turns import EncodedTurns, digest
 from reeld.formats.format import Format
 from reeld.formats.history import History
 from reeld.formats.model import PLACEHOLDER, AssistantTurn, Piece, RenderContext, is_thought, placeholder
 from reeld.formats.naming import PREFIX
-from reeld.formats.render_state import EncodedTurns, digest
 from reeld.formats.turn_order import MOVED, OrderedPieces
 from reeld.formats.writing import by_message
 

@@ -9,11 +9,12 @@ from reeld.core.recent import Recent
 from reeld.formats.binding import body_hash, without_thinking
 from reeld.formats.breakpoints import Marked, mark_last, newest_marks, reserve, spliced
 from reeld.formats.budget import Budget, fit_budget
+from reeld.formats.encoded_turns import EncodedTurns
 from reeld.formats.format import Format, Prompt
 from reeld.formats.history import History
 from reeld.formats.naming import with_dialect
 from reeld.formats.prefix import Beginning, Prefix
-from reeld.formats.render_state import EncodedTurns, RenderState, ServerState
+from reeld.formats.render_state import RenderState, ServerState
 from reeld.formats.top import mark_top, write_top
 from reeld.wire.encoded import EncodedText
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from reel.base.strict_json import Json, encode, parse
 from reel.providers.changes import Change
+from reeld.formats.encoded_turns import EncodedTurns
 from reeld.formats.format import Caching
-from reeld.formats.render_state import EncodedTurns
 
 _TOO_MANY = "the provider accepts only a few cache breakpoints, and newer ones are sent"
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from reel.base.errors import TooLarge
 from reel.providers.changes import Change
 from reeld.core.recent import Recent
+from reeld.formats.encoded_turns import EncodedTurns, TurnExtents
 from reeld.formats.format import Format
 from reeld.formats.history import History
 from reeld.formats.model import RenderContext, UserTurn, placeholder
-from reeld.formats.render_state import EncodedTurns, TurnExtents
 
 BYTES_PER_TOKEN = 4
 # After a cut the history takes three quarters of the budget: the last quarter is room to grow until the next cut.

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from reeld.formats.render_state import EncodedTurns, TurnExtents
+from reeld.formats.encoded_turns import EncodedTurns, TurnExtents
 
 
 class History(NamedTuple):

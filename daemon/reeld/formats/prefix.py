@@ -8,9 +8,9 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from reel.providers.changes import Change
+from reeld.formats.encoded_turns import DIGEST_SIZE, EncodedTurns, digest
 from reeld.formats.format import Prompt
 from reeld.formats.history import History
-from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, digest
 
 # The hexadecimal digits of the two digests in a prefix's hash; the rest identifies the model.
 _HASH_SIZE = 4 * DIGEST_SIZE

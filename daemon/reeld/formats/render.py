@@ -20,10 +20,11 @@ from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
 from reeld.formats.binding import Binding
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
+from reeld.formats.encoded_turns import EncodedTurns, Marks
 from reeld.formats.format import Format, Prompt
 from reeld.formats.lateness import in_turn
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
-from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
+from reeld.formats.render_state import RenderState, ServerState
 from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 from reeld.formats.top import top_digest

@@ -5,11 +5,12 @@ from typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
 from reeld.formats.breakpoints import has_marks, too_many
+from reeld.formats.encoded_turns import EncodedTurns, digest
 from reeld.formats.format import Format, Prompt, PromptPart
 from reeld.formats.history import History
 from reeld.formats.model import RenderContext
 from reeld.formats.naming import sent_name
-from reeld.formats.render_state import EncodedTurns, RenderState, ServerState, digest
+from reeld.formats.render_state import RenderState, ServerState
 from reeld.formats.tool_names import rename_tools
 
 

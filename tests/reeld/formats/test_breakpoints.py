@@ -6,7 +6,7 @@ import pytest
 
 from reeld.formats.anthropic.caching import mark_end
 from reeld.formats.breakpoints import mark_last
-from reeld.formats.render_state import Chunks, EncodedTurns, Marks
+from reeld.formats.encoded_turns import Chunks, EncodedTurns, Marks
 from reeld.formats.table import FORMATS
 
 CACHING = FORMATS["anthropic"].caching

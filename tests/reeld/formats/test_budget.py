@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reeld.formats import budget
 from reeld.formats.budget import Cut
-from reeld.formats.render_state import extents_of
+from reeld.formats.encoded_turns import extents_of
 
 
 class Turn(NamedTuple):

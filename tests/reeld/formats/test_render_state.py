@@ -12,8 +12,8 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier
 from reeld.formats.body import RenderRequest
+from reeld.formats.encoded_turns import DIGEST_SIZE, Chunks, EncodedTurns, digest
 from reeld.formats.render import render
-from reeld.formats.render_state import DIGEST_SIZE, Chunks, EncodedTurns, digest
 from tests.reeld.formats.histories import (
     call,
     entries_of,

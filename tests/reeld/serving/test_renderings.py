@@ -4,8 +4,9 @@ import pytest
 
 from reeld.core.conversation import Conversation
 from reeld.core.recent import Recent
+from reeld.formats.encoded_turns import Chunks
 from reeld.formats.model import HistorySettings
-from reeld.formats.render_state import Chunks, RenderState
+from reeld.formats.render_state import RenderState
 from reeld.serving.renderings import Asked, RenderCache, UnansweredRenderings
 
 KEY = 1, "gemini"
