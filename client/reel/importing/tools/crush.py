@@ -1,6 +1,5 @@
 """Crush, and the first opencode, from which it was made: a database in each project."""
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from reel.base.values import clean_deep
 from reel.importing.sources.blocks import call_block, fitting, said_from
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.files import MAX_LINE, open_regular
+from reel.importing.sources.unfinished import may_go_on, postpone
 from reel.importing.steps import (
     NOT_JSON,
     About,
@@ -43,8 +43,6 @@ _COLUMNS = frozenset(
         "is_summary_message",
     }
 )
-# An answer without an end that nobody has written to for so many seconds is that of a program that was killed.
-_STILL = 3600
 # The fields of a part of which something is made, by its type; any other part is kept whole.
 _FIELDS = {
     "text": frozenset({"text"}),
@@ -120,7 +118,7 @@ class Sessions:
             if (parts := self._parts_of(message, number)) is None:
                 continue
             if number == numbers[-1] and _is_being_written(message, parts):
-                self.counts.ignore("answer that is being written")
+                postpone(self.counts)
                 continue
             model = text_in(message, "model") or model
             is_summary = bool(message.get("is_summary_message")) or text_in(message, "id") == summary != ""
@@ -187,8 +185,7 @@ def _is_being_written(row: Json, parts: list[Any]) -> bool:
     has_end = bool(row.get("finished_at")) or any(text_in(part, "type") == "finish" for part in parts)
     if has_end or row.get("role") != "assistant":
         return False
-    written = milliseconds(row.get("updated_at")) or 0
-    return written / 1000 > time.time() - _STILL
+    return may_go_on(milliseconds(row.get("updated_at")) or 0)
 
 
 def _text(data: Json, _row: Json) -> Json | None:

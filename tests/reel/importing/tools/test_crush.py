@@ -99,9 +99,11 @@ def test_an_answer_without_an_end(tmp_path: Path) -> None:
     now = int(time.time() * 1000)
     rows = [message("u", "user", "Hi", end()), message("a", "assistant", "Hel")]
 
-    assert [("user", "Hi"), ("assistant", "Hel")] == read(tmp_path / "old", *rows).texts
+    old = read(tmp_path / "old", *rows)
+    assert ([("user", "Hi"), ("assistant", "Hel")], False) == (old.texts, old.counts.unfinished)
     found = read(tmp_path / "new", rows[0], {**rows[1], "updated_at": now})
     assert ([("user", "Hi")], 1) == (found.texts, found.counts.ignored["answer that is being written"])
+    assert found.counts.unfinished  # so the file is read again, although it may not change any more
     more = read(tmp_path / "more", rows[0], {**rows[1], "updated_at": now}, message("v", "user", "So"))
     assert ["user", "assistant", "user"] == [role for role, _ in more.texts]
 

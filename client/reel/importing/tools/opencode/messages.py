@@ -15,7 +15,6 @@ from reel.said.blocks import check_name
 PROVIDER = "opencode"
 # The prompt that opencode sends in place of the compacted messages; the summary is its answer.
 _COMPACTION = "What did we do so far?"
-UNFINISHED = "answer that is being written"
 _IGNORED_PARTS = {
     "step-finish": "end of a step",
     "snapshot": "state of files",

@@ -5,21 +5,19 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from time import time_ns
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Connection, reading, record_in, rows_of, tables_in
 from reel.importing.sources.files import MAX_LINE, open_regular
+from reel.importing.sources.unfinished import may_go_on, postpone
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
-from reel.importing.tools.opencode.messages import UNFINISHED, Messages, is_unfinished
+from reel.importing.tools.opencode.messages import Messages, is_unfinished
 from reel.importing.values import map_in, name_of, tags_of, text_in, title_of
 
 _NAME = "opencode"
 _DATABASES = "opencode*.db"
 _NANOSECONDS = 1_000_000
-# An answer that was not written to for so many nanoseconds, an hour, will not be completed.
-_LEFT = 3600 * 1_000_000_000
 # The title of a session before a model has made one.
 _NO_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # The names of the storage forms in sources.
@@ -159,19 +157,16 @@ class Session:
                 if waiting is not None:
                     yield from messages.read(*waiting)
                 waiting = message
-            if waiting is not None and is_unfinished(waiting[0]) and not self._was_left():
-                self.counts.unfinished = True
-                for _ in range(1 + len(waiting[2])):
-                    self.counts.ignore(UNFINISHED)
+            if waiting is not None and is_unfinished(waiting[0]) and self._may_go_on():
+                postpone(self.counts, 1 + len(waiting[2]))
             elif waiting is not None:
                 yield from messages.read(*waiting)
             yield from messages.end()
             model = {"model": messages.model} if messages.model else {}
             yield About("", title or title_of(messages.words.title), tags_of(**facts, **model))
 
-    def _was_left(self) -> bool:
-        """Return whether nobody writes to the session any more: its program was killed while it answered."""
-        return time_ns() - self.source.modified > _LEFT
+    def _may_go_on(self) -> bool:
+        return may_go_on(self.source.modified // _NANOSECONDS)
 
     def _facts(self, session: Json) -> dict[str, str]:
         facts = {"cwd": text_in(session, "directory"), "version": text_in(session, "version")}
