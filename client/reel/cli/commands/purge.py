@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.base.errors import NotFound
 from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
-from reel.cli.commands.shared.origins import imported_among, keep_away, tell_sources
+from reel.cli.commands.shared.origins import imported, imported_among, keep_away, tell_sources
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -37,10 +37,10 @@ def purge(ctx: Context) -> int:
         return OK
     if not agreed(ctx, f"Purge {count(len(going), 'agent')} for good?", "purge"):
         return REFUSED
-    imported = imported_among(ctx, going)
-    keep_away(ctx, imported)
+    origins = imported_among(ctx, going)
+    keep_away(ctx, origins)
     _purge_each(ctx, tried, {**how, "backups": backups}, names)
-    tell_sources(ctx, imported)
+    tell_sources(ctx, origins)
     warn_of_backups(ctx, _repeat_purge(how, tried))
     return OK
 
@@ -89,10 +89,12 @@ def _retain(ctx: Context) -> int:
         return OK
     if not agreed(ctx, f"Purge {count(tried.agents_count, 'agent')} for good?", "purge --retention"):
         return REFUSED
-    imported = imported_among(ctx, [agent.id for agent in tried.agents])
+    # The replies name a thousand agents at most.
+    before = imported(ctx)
     done = ctx.client.retention(now=now)
-    gone = {uid: found for uid, found in imported.items() if uid in done.purged}
-    keep_away(ctx, gone)
+    if before:
+        left = {row.id for row in ctx.client.iter_agents()}
+        keep_away(ctx, {agent: origin for agent, origin in before.items() if agent not in left})
     if ctx.out.as_json:
         ctx.out.document(done)
     if done.after is not None:  # an older daemon does not say so before

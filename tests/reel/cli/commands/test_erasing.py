@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from reel import requests
+from reel.base.errors import ReelError
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.tombstones import Tombstones
 from reel.sync.client import Client
 from tests.daemon import until
 from tests.forkserver import ForkedDaemon
@@ -162,6 +166,29 @@ def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG
     assert (0, "1 agent purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
     assert "the settings are new: the agents that are too old are purged in " in status
     assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
+
+
+@pytest.mark.slow
+def test_retention_of_what_was_imported(reel: Reel, retaining: str, tmp_path: Path) -> None:
+    """No import brings back what was purged for its age, however much that is; what is left may go on."""
+    names = [f"codex/{number}" for number in range(1002)]
+    with Client(retaining) as client, Pipeline(client) as pipeline:
+        for name in names:
+            pipeline.submit(requests.create(name, tags={"import": name}), _succeeds)
+        for name in names[1:]:
+            pipeline.submit(requests.kill(name), _succeeds)
+        pipeline.drain()
+        query(client.stats()["database"], "UPDATE agents SET killed = 1 WHERE killed IS NOT NULL")
+
+    done = reel("purge", "--retention", "--now", "--yes")
+
+    assert "1,002 agents purged" in done.out
+    stones = Tombstones(str(tmp_path / "reel/purged.json"), retaining)
+    assert names[1:] == [name for name in names if stones.has(name)]
+
+
+def _succeeds(reply: object) -> None:
+    assert not isinstance(reply, ReelError)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """What imported agents came from: an import must not bring back what was purged."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,17 +20,26 @@ class Origin(NamedTuple):
     file: str
 
 
+def imported(ctx: Context) -> dict[str, Origin]:
+    """Return the origins of all agents that were imported, by their ids."""
+    return _imported_in((row.id, row.tags) for row in ctx.client.iter_agents())
+
+
 def imported_among(ctx: Context, agents: Iterable[str]) -> dict[str, Origin]:
     """Return the origins of those agents that were imported, by their ids."""
-    found: dict[str, Origin] = {}
+    tags: dict[str, dict[str, str]] = {}
     for agent in agents:
-        try:
-            tags = ctx.client.agent(agent).tags
-        except NotFound:
-            continue
-        if conversation := tags.get(_IMPORT):
-            found[agent] = Origin(conversation, tags.get(_SOURCE, ""))
-    return found
+        with suppress(NotFound):
+            tags[agent] = ctx.client.agent(agent).tags
+    return _imported_in(tags.items())
+
+
+def _imported_in(tagged: Iterable[tuple[str, dict[str, str]]]) -> dict[str, Origin]:
+    return {
+        agent: Origin(conversation, tags.get(_SOURCE, ""))
+        for agent, tags in tagged
+        if (conversation := tags.get(_IMPORT))
+    }
 
 
 def keep_away(ctx: Context, origins: Mapping[str, Origin]) -> None:
