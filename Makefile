@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs man vsix clean
+.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs picture man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22

@@ -44,7 +44,7 @@ def test_the_page_says_which_sdks_it_was_tested_with() -> None:
 
 
 def _members(module: str, name: str) -> list[Any]:
-    """Return the members of a union that the SDK knows; nothing if the SDK is missing."""
+    """Return the members of a union that the SDK knows."""
     found = members(getattr(import_module(module), name))
     return [kind for kind in found if not kind.__name__.startswith("Unknown")]
 

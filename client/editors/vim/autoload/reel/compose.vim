@@ -51,8 +51,8 @@ def BufferOf(conversation: dict<any>): number
   return buffer
 enddef
 
-# Sends the text of the current buffer, and closes its window; with :write FILE, writes it to that file instead. If that fails, the buffer keeps
-# its text and stays modified.
+# Sends the text of the current buffer, and closes its window; with :write FILE, writes it to that file instead. If that
+# fails, the buffer keeps its text and stays modified.
 export def Write()
   const path = expand('<amatch>')
   if stridx(path, SCHEME) != 0
