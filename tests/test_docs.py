@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,9 @@ def _blocks(language: str, page: str = _TOUR) -> list[str]:
 
 def _run(words: list[str], daemon: Daemon, **environment: str) -> str:
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, "VISUAL": "true", **environment}
-    return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE).stdout
+    return subprocess.run(
+        words, cwd=_ROOT, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE
+    ).stdout
 
 
 def test_the_commands_of_the_tour(daemon: Daemon) -> None:
@@ -43,6 +46,25 @@ def test_the_commands_of_the_tour(daemon: Daemon) -> None:
     assert len(lines) > 12
     with daemon.client() as client:
         assert 3 == client.agent("demo").messages
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_pipe_of_the_tour(daemon: Daemon) -> None:
+    """One turn with Anthropic, streamed, the next with OpenAI: both answers are in the conversation."""
+    (pipe,) = _blocks("bash")
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with daemon.client() as client, serving("anthropic") as anthropic, serving("openai_responses") as openai:
+        client.create("demo")
+        anthropic.answers.append(answers.anthropic_stream("toolu_1"))
+        openai.answers.append(answers.responses_text("A spool."))
+        anthropics = {"ANTHROPIC_BASE_URL": anthropic.url, "ANTHROPIC_API_KEY": "none"}
+        openais = {"OPENAI_BASE_URL": f"{openai.url}/v1", "OPENAI_API_KEY": "none"}
+        _run(["bash", "-eo", "pipefail", "-c", pipe], daemon, PATH=programs, **anthropics, **openais)
+        said = client.messages("demo").messages
+
+    assert ["user", "assistant", "user", "assistant"] == [message["role"] for message in said]
+    assert ["And once more", "A spool."] == [message["content"][0].get("text") for message in said[1::2]]
+    assert [] == anthropic.problems + openai.problems
 
 
 _READ = sorted(path for where in ("*.md", "docs/*.md", "client/**/*.md", "examples/*.*") for path in _ROOT.glob(where))
