@@ -4,10 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tests.formats.checker.anthropic_request import Request
 from tests.formats.checker.problem import Json, Problem
-
-SIGNED = ("signature", "data", "connector_text")
 
 
 def prefix_changed(earlier: Json, later: Json) -> list[Problem]:
@@ -15,26 +12,12 @@ def prefix_changed(earlier: Json, later: Json) -> list[Problem]:
 
     A block is not bound to cache breakpoints.
     """
-    before, after = bound(earlier), bound(later)
+    made = {signed: before for _, signed, before in signed_blocks(earlier)}
     return [
         Problem("prefix-changed", where, "what comes before it differs", careless=False)
-        for name, (where, prefix) in after.items()
-        if name in before and before[name][1] != prefix
+        for where, signed, before in signed_blocks(later)
+        if made.get(signed, before) != before
     ]
-
-
-def bound(body: Json) -> dict[str, tuple[str, list[Any]]]:
-    """Return each signed block by its signature: its place, and everything before it."""
-    request = Request(body, None)
-    said: list[Any] = [unmarked(body.get("system")), unmarked(body.get("tools"))]
-    found = {}
-    for turn in request.turns:
-        for where, block in turn.blocks:
-            if block.get("type") in ("thinking", "redacted_thinking", "connector_text"):
-                name = next((str(block[key]) for key in SIGNED if key in block), "")
-                found[name] = (where, list(said))
-            said.append((turn.role, unmarked(block)))
-    return found
 
 
 def unmarked(value: Any) -> Any:
@@ -79,7 +62,7 @@ def _why_elsewhere(made: Answered | None, before: list[Any]) -> str | None:
 
 
 def _is_somebodys(block: Json) -> bool:
-    """Whether a block has words of an answer, and not only the marks that are between these."""
+    """Return whether a block has words of an answer, and not only the marks that are between these."""
     return block.get("type") not in ("fallback", "web_search_tool_result") and "toolResult" not in block
 
 
