@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reel.base.strict_json import parse
+from reel.cli.commands.shared.schema_keywords import why_not_schema
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.files import read_json
+from reel.cli.screen.output import to_json
+from reel.reading.wording import cut
 
 _NAME = "answer"
 # How each API is asked for an answer in JSON.
@@ -29,13 +32,15 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
 }
+# How much of what is allowed a message shows, in columns.
+_SHOWN = 200
 
 
 def read_schema(given: str) -> Any:
     """Return a schema, which is given as JSON or as a file.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, or no schema.
     """
     if not given.lstrip().startswith("{"):
         schema = read_json(given)
@@ -46,6 +51,8 @@ def read_schema(given: str) -> Any:
             raise UsageError(f"--schema is not valid JSON: {error}") from None
     if not isinstance(schema, dict):
         raise UsageError(f"--schema: {given} is no JSON object")
+    if (problem := why_not_schema(schema)) is not None:
+        raise UsageError(f"--schema: {problem}")
     return schema
 
 
@@ -66,12 +73,15 @@ def why_not_answer(text: str, schema: Any) -> str | None:
         value = parse(text)
     except (ValueError, RecursionError) as error:
         return f"it is not JSON: {error}"
-    return next(_problems(value, schema, "$", schema), None)
+    try:
+        return next(_problems(value, schema, "$", schema), None)
+    except RecursionError:
+        return "the schema refers to itself without an end"
 
 
 def _problems(value: Any, schema: Any, path: str, root: Any) -> Iterator[str]:
     """Yield what is wrong with a value; keywords that models are not asked for are not looked at."""
-    if schema is True or not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping):
         if schema is False:
             yield f"{path} may not be there"
         return
@@ -83,9 +93,9 @@ def _problems(value: Any, schema: Any, path: str, root: Any) -> Iterator[str]:
         yield f"{path} should be {' or '.join(kinds)}"
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield f"{path} is none of the values that are allowed"
+        yield f"{path} should be one of {cut(to_json(schema['enum']), _SHOWN)}"
     if "const" in schema and value != schema["const"]:
-        yield f"{path} should be {schema['const']!r}"
+        yield f"{path} should be {cut(to_json(schema['const']), _SHOWN)}"
     choices = schema.get("anyOf") or schema.get("oneOf") or ()
     if choices and all(next(_problems(value, choice, path, root), None) for choice in choices):
         yield f"{path} matches none of the alternatives"
@@ -94,17 +104,21 @@ def _problems(value: Any, schema: Any, path: str, root: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from _of_object(value, schema, path, root)
     elif isinstance(value, list):
-        for index, item in enumerate(value):
+        # The items that "prefixItems" describes are not looked at, as its keyword is not.
+        first = len(schema.get("prefixItems", ()))
+        for index, item in enumerate(value[first:], first):
             yield from _problems(item, schema.get("items", True), f"{path}[{index}]", root)
 
 
 def _of_object(value: dict[str, Any], schema: Mapping[str, Any], path: str, root: Any) -> Iterator[str]:
     known = schema.get("properties", {})
+    # A field that "patternProperties" may describe is not looked at.
+    other = True if "patternProperties" in schema else schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{path}.{name} is missing"
     for name, item in value.items():
-        yield from _problems(item, known.get(name, schema.get("additionalProperties", True)), f"{path}.{name}", root)
+        yield from _problems(item, known.get(name, other), f"{path}.{name}", root)
 
 
 def _resolved(target: str, root: Any) -> Any:
