@@ -116,7 +116,7 @@ def _changed(text: str, settings: Settings, new: Iterable[FoundServer]) -> str:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:  # what is put before the text would come before its BOM
             return file.read()
     except FileNotFoundError:
         return ""

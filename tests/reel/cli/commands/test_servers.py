@@ -2,6 +2,7 @@
 
 import json
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -264,6 +265,16 @@ def test_setup_of_a_name_that_has_another_address(reel: Reel, fake: Fake, settin
     assert f"box is there already with the url {fake.url}, and was not changed" in ran.err
     assert f"edit line 2 of {settings}" in ran.err
     assert 0 == reel("setup", "box", "--url", fake.url).status
+
+
+def test_setup_in_a_file_with_a_byte_order_mark(reel: Reel, fake: Fake, settings: Path) -> None:
+    """What an editor on Windows has written is still TOML afterwards, and a message knows its lines."""
+    settings.write_text('\ufeff[providers.a]\nformat = "ollama"\nmodel = "m"\nurl = "http://127.0.0.1:1"\n')
+    reel("setup", "mine", "--url", fake.url)
+    refused = reel("setup", "a", "--url", fake.url)
+
+    assert {"a", "mine"} == tomllib.loads(settings.read_text())["providers"].keys()
+    assert "edit line 3 of" in refused.err
 
 
 def test_setup_of_a_server_that_is_not_there(reel: Reel, fake: Fake, settings: Path) -> None:
