@@ -60,10 +60,10 @@ def answers(path: str, database: str | None = None) -> bool:
 def _listener(path: str, database: str | None) -> int | None:
     """Return the id of the process that answers, or ``None``; see :func:`_listener_on`."""
     found = _listener_on(path)
-    for other in sockets_by_lock(path, database) if found is None else []:
-        if found is None:
-            found = _listener_on(other)
-    return found
+    if found is not None:
+        return found
+    elsewhere = map(_listener_on, sockets_by_lock(path, database))
+    return next((pid for pid in elsewhere if pid is not None), None)
 
 
 def _listener_on(path: str) -> int | None:
