@@ -54,7 +54,6 @@ class _Cloud(NamedTuple):
     dialect: str | None = None
 
 
-_OPENROUTER = ("https://openrouter.ai/api/v1", "openrouter")
 _CLOUDS = (
     _Cloud("claude", "anthropic", "claude-opus-5", SERVERS["anthropic"].keys),
     _Cloud("openai", "openai-responses", "gpt-5.6", SERVERS["openai-responses"].keys),
