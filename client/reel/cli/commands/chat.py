@@ -193,7 +193,7 @@ class _Chat:
     def _ask(self, said: str) -> None:
         self._show_others()
         before = self._seen
-        self._close_calls()
+        self._tell_of_open_calls()
         attached, self._attached = self._attached.blocks, Question()
         content: list[Block] = [{"type": "text", "text": clean(said)[0]}, *attached]
         asked = add_question(self._ctx, self._id, content)
@@ -202,8 +202,8 @@ class _Chat:
         self._seen = asked.head
         self._answer()
 
-    def _close_calls(self) -> None:
-        """Say which calls stay without a result: the model is told that they have none."""
+    def _tell_of_open_calls(self) -> None:
+        """Name the open calls, which the next request closes: it tells the model that they have no result."""
         for call in self._ctx.client.open_calls(self._id):
             self._ctx.out.warn(f"{call.name} ({call.id}) gets no result; the model is told so")
 

@@ -22,7 +22,7 @@ def tags_of_place() -> dict[str, str]:
 
 
 def _branch_of(directory: Path) -> str:
-    """Return the branch that is checked out there, empty if there is none.
+    """Return the name of the branch that is checked out there; an empty text outside a repository, or without a branch.
 
     It is read from the files: running git takes 5 ms, and runs what the repository's configuration names.
     """
