@@ -70,7 +70,9 @@ class Path:
     @property
     def committed(self) -> Conversation:
         """The committed part of the path."""
-        return self._held if self._upto == self._held.tip else self._held.prefix(self._upto)
+        if self._upto != self._held.tip:  # nothing goes on from what was behind that, so it is cut off once
+            self._held = self._held.prefix(self._upto)
+        return self._held
 
     def follow(self) -> None:
         """Add the nodes that were staged since the last call or move."""
