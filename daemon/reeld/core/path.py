@@ -88,16 +88,16 @@ class Path:
 
     def mark_for(self, label: str | None) -> tuple[int, int] | None:
         """Return the tip and the seq of the mark that a rewind goes to, or ``None`` if there is none."""
-        staged = self._nodes
+        end = len(self._nodes)
         if label is None:  # the newest one that an entry follows
-            while staged and self._events[staged[-1]].kind == "mark":
-                staged = staged[:-1]
-        for number in reversed(staged):
+            while end and self._events[self._nodes[end - 1]].kind == "mark":
+                end -= 1
+        for number in reversed(self._nodes[:end]):
             event = self._events[number]
             if event.kind == "mark" and label in (None, label_of(event.data_json)):
                 return ~number, event.seq
         committed = self.committed
-        if label is None and staged:
+        if label is None and end:
             found = committed.marks[-1] if committed.marks else None
         else:
             found = committed.mark_for(label)
