@@ -107,11 +107,8 @@ class Layout:
 
     def learn(self, content: Iterable[Any]) -> None:
         """Remember the calls and results of a message that is not laid out, although what belongs to them may be."""
-        for block in content:
-            if block["type"] == "tool_call":
-                self.note(block["id"], block["name"])
-            elif block["type"] == "tool_result":
-                self.note(block["tool_call_id"])
+        for call_id, tool in calls_and_results(content):
+            self.note(call_id, tool)
 
     def note(self, call_id: str, tool: str | None = None) -> None:
         """Remember a call of a tool, or that a call has a result."""
@@ -156,6 +153,15 @@ class Layout:
         for shown in self.blocks(message["content"]):
             made.add(shown)
         return made
+
+
+def calls_and_results(content: Iterable[Any]) -> Iterator[tuple[str, str | None]]:
+    """Yield the id and the tool of each call, and the id of the call of each result with ``None``."""
+    for block in content:
+        if block["type"] == "tool_call":
+            yield block["id"], block["name"]
+        elif block["type"] == "tool_result":
+            yield block["tool_call_id"], None
 
 
 class Heading(NamedTuple):

@@ -9,16 +9,18 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from reel.reading.layout import Layout, Section, draft_section, prompt_section, text_section
+from reel.reading.layout import Layout, Section, calls_and_results, draft_section, prompt_section, text_section
 from reel.said.messages import Message
 
 # The most lines of a patch, and characters of its lines unless it has only one.
 MOST_LINES, MOST_CHARACTERS = 500, 1 << 17
 # The calls and results that are remembered, of 2 KB each at most; a result that is further from its call does not name
 # it, and one that is further from an earlier result is not marked.
-_CALLS = 2000
+_REMEMBERED = 2000
+# The id of a call, and its tool; ``None`` for a result.
+CallOrResult: TypeAlias = tuple[str, str | None]
 
 
 class Patch(NamedTuple):
@@ -46,7 +48,7 @@ class _Late(NamedTuple):
     event_id: int
     seq: int
     rows: int
-    calls: list[Any]
+    known: list[CallOrResult]
 
 
 class _Draft(NamedTuple):
@@ -64,8 +66,8 @@ class Sheet:
         self._prompt: tuple[int, int | None] = (0, None)
         # Of each message: its id, its seq, and the rows of all messages up to it.
         self._ids, self._seqs, self._ends = array("Q"), array("Q"), array("Q")
-        # The newest calls and results: the number of their message, the id, and the tool of a call.
-        self._calls: list[tuple[int, str, str | None]] = []
+        # The newest calls and results, each with the number of its message.
+        self._known: list[tuple[int, CallOrResult]] = []
         self._drafts: dict[int, _Draft] = {}
         # The newest messages, until those before them are there.
         self._late: list[_Late] = []
@@ -122,8 +124,8 @@ class Sheet:
         self._late.clear()
         for kept in (self._ids, self._seqs, self._ends):
             del kept[count:]
-        if self._calls and self._calls[-1][0] >= count:
-            self._calls = [call for call in self._calls if call[0] < count]
+        if self._known and self._known[-1][0] >= count:
+            self._known = [each for each in self._known if each[0] < count]
             self._recall()
         return patches(first, last, ())
 
@@ -140,7 +142,7 @@ class Sheet:
     def append(self, event_id: int, message: Message) -> Section:
         """Append a message, and return its section; the rows of several are patched together, from :attr:`end` on."""
         made = self._layout.message(message)
-        self._note(event_id, message["seq"], len(made.lines), _calls_in(message["content"]))
+        self._note(event_id, message["seq"], len(made.lines), calls_and_results(message["content"]))
         return made
 
     def begin_at_end(self, newest: Iterable[tuple[int, Message]]) -> list[Section]:
@@ -156,36 +158,37 @@ class Sheet:
             section = layout.message(message)
             if all(each.tool for each in looked_at.blocks(message["content"]) if each.kind in ("result", "error")):
                 sections.append(section)
-                calls = _calls_in(message["content"])
-                self._late.append(_Late(event_id, message["seq"], len(section.lines), calls))
+                known = list(calls_and_results(message["content"]))
+                self._late.append(_Late(event_id, message["seq"], len(section.lines), known))
             else:
                 self._late, sections = [], []
         return sections
 
     def join(self) -> None:
         """Take note that no messages are missing."""
-        for event_id, seq, rows, calls in self._late:
-            self._layout.learn(calls)
-            self._note(event_id, seq, rows, calls)
+        for event_id, seq, rows, known in self._late:
+            for each in known:
+                self._layout.note(*each)
+            self._note(event_id, seq, rows, known)
         self._late.clear()
 
-    def _note(self, event_id: int, seq: int, rows: int, calls: Iterable[Any]) -> None:
-        self._remember(calls)
+    def _note(self, event_id: int, seq: int, rows: int, known: Iterable[CallOrResult]) -> None:
+        self._remember(known)
         self._ends.append((self._ends[-1] if self._ends else 0) + rows)
         self._ids.append(event_id)
         self._seqs.append(seq)
 
-    def _remember(self, calls: Iterable[Any]) -> None:
-        self._calls += [(self.messages, *_named(call)) for call in calls]
-        if len(self._calls) > 2 * _CALLS:
-            del self._calls[:-_CALLS]
+    def _remember(self, known: Iterable[CallOrResult]) -> None:
+        self._known += [(self.messages, each) for each in known]
+        if len(self._known) > 2 * _REMEMBERED:
+            del self._known[:-_REMEMBERED]
             self._recall()
 
     def _recall(self) -> None:
         """Let the layout know the calls and results that are remembered, and no others."""
         self._layout = Layout()
-        for _, call_id, tool in self._calls:
-            self._layout.note(call_id, tool)
+        for _, each in self._known:
+            self._layout.note(*each)
 
     def settle(self, ended: Container[int]) -> tuple[int, list[Section]]:
         """Forget the drafts that have ended: their messages take their place.
@@ -221,15 +224,6 @@ class Sheet:
             kept, made = known.rows - 2, text_section(text[known.text.rfind("\n") + 1 :])
         self._drafts[connection] = _Draft(client, text, kept + len(made.lines))
         return patches(first + kept, first + (known.rows if known else 0), [made])
-
-
-def _calls_in(content: Iterable[Any]) -> list[Any]:
-    return [each for each in content if each["type"] in ("tool_call", "tool_result")]
-
-
-def _named(block: Any) -> tuple[str, str | None]:
-    """Return the id of a call and its tool, or the id of the call that a result answers."""
-    return (block["id"], block["name"]) if block["type"] == "tool_call" else (block["tool_call_id"], None)
 
 
 def patches(first: int, last: int, sections: Iterable[Section]) -> Iterator[Patch]:

@@ -181,7 +181,7 @@ def test_what_is_shared_is_found_by_ids() -> None:
 
 def test_few_calls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tools of the newest calls are known, and of no more than twice as many."""
-    monkeypatch.setattr(line_sheet, "_CALLS", 2)
+    monkeypatch.setattr(line_sheet, "_REMEMBERED", 2)
     sheet = Sheet()
     for number in range(9):
         call = {"type": "tool_call", "id": f"c{number}", "name": f"t{number}", "arguments": ""}
