@@ -13,9 +13,10 @@ from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work
 from reeld.agents.registry import Registry
 from reeld.core import commands, standing
+from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
-from reeld.core.validation import Altered, CheckedRow, Expected
+from reeld.core.validation import Altered, Expected
 from reeld.store import history, states, values
 from reeld.store.store import Store
 

@@ -9,9 +9,9 @@ from reel.said.blocks import InvalidRecord
 from reeld.agents.executor import Target, Work
 from reeld.agents.many_rows import put
 from reeld.agents.moves import Moves
+from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply
 from reeld.core.stretch import Stretch, StretchCommand, refused
-from reeld.core.validation import CheckedRow
 from reeld.store import history, queries
 from reeld.store.store import Store
 

@@ -7,9 +7,10 @@ from reel.base.errors import InvalidParams, NoSuchMark, NotFound
 from reeld.core.conversation import Replacement, Takeover
 from reeld.core.events import Mark
 from reeld.core.milestones import Extent
+from reeld.core.rows import CheckedRow, Row
 from reeld.core.stage import PlainText, Reply, Stage
 from reeld.core.state import Profile, State
-from reeld.core.validation import UNALTERED, Altered, CheckedRow, Row
+from reeld.core.validation import UNALTERED, Altered
 
 
 def add(stage: Stage, rows: list[CheckedRow], altered: Altered = UNALTERED, command: int | None = None) -> Reply:

@@ -9,7 +9,7 @@ from typing import Any
 from reel.said.blocks import InvalidRecord
 from reel.said.item_forms import ITEM
 from reel.said.records import Parts, read_exactly
-from reeld.core.validation import Row, row_from_blocks
+from reeld.core.rows import Row, row_from_blocks
 
 # Formats with this prefix are never the daemon's.
 _OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")

@@ -16,7 +16,8 @@ from reel.base.values import Numeral
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import ROLES
 from reel.said.records import Parts, parse_data, read_exactly
-from reeld.core.validation import MAX_KEY, MAX_VALUE, Row, row_as_blocks, row_from_blocks
+from reeld.core.rows import Row, row_as_blocks, row_from_blocks
+from reeld.core.validation import MAX_KEY, MAX_VALUE
 
 # With more matches than this in one text, the whole text is replaced: a marker is longer than most matches.
 _MOST = 100

@@ -23,10 +23,10 @@ from reeld.core.events import (
     with_origin,
 )
 from reeld.core.open_calls import OpenCalls
+from reeld.core.rows import CheckedRow
 from reeld.core.state import Profile, State, info
 from reeld.core.tree import NODE_KINDS
 from reeld.core.undo import UNDOABLE_KINDS
-from reeld.core.validation import CheckedRow
 
 Reply: TypeAlias = dict[str, Any]
 # The kind of a row, one of ``TEXT_HEADS``, and its content.

@@ -14,7 +14,7 @@ from reel.said.kinds import ROLES
 from reel.said.records import read_exactly
 from reeld.core.conversation import Conversation
 from reeld.core.events import LATE
-from reeld.core.validation import CheckedRow, checked, row_as_blocks
+from reeld.core.rows import CheckedRow, checked, row_as_blocks
 
 
 def require_prompt(conversation: Conversation, seq: int, head: int, name: str) -> None:

@@ -12,15 +12,14 @@ from reel.base.values import MAX_INTEGER
 from reel.said.blocks import InvalidRecord, kind_of
 from reel.said.records import parse_data
 from reeld.core.events import Origin
+from reeld.core.rows import CheckedRow, with_origin
 from reeld.core.validation import (
     UNALTERED,
     Altered,
-    CheckedRow,
     note_ref,
     origin_from,
     read_element,
     require_key,
-    with_origin,
 )
 
 # The events that are not rows. Each begins a command, and only after the first two rows may follow in it.

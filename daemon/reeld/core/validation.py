@@ -4,20 +4,18 @@ Everything is checked here, before anything changes. Characters that free text c
 anything else that is wrong is refused, with the index of the message and the path of the field.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.ids import is_id, is_name
-from reel.base.strict_json import encode, parse_bounded
-from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean, is_deeper, new_tuple
-from reel.said.blocks import MAX_DEPTH, InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
+from reel.base.strict_json import parse_bounded
+from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean
+from reel.said.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
-from reel.said.records import Parts, parse_data, read_exactly, with_numbers_as_text
+from reel.said.records import Parts, parse_data, read_exactly
 from reeld.core.events import Origin
+from reeld.core.rows import CheckedRow, Row, parts_of, row_from_blocks, text_row, with_origin, with_parts
 
-# Characters of a call's name and arguments that the readable content shows.
-_SHOWN = 200
 # The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
 # support.
 _ORIGIN = frozenset({"sent", "ref"})
@@ -43,26 +41,6 @@ class Altered(NamedTuple):
 
 
 UNALTERED = Altered()
-
-
-class Row(NamedTuple):
-    """The three columns of an event from which a message is read, and its origin."""
-
-    kind: str
-    content: str | None
-    data_json: str | None
-    origin: Origin | None = None
-
-
-class CheckedRow(NamedTuple):
-    """A valid row, and what was parsed from its data: ``None`` if it is a plain text, or has no message.
-
-    A message is always made from its stored row. So a row is read before it is accepted, and what was read is kept, so
-    that the command that stores the row does not read it a second time.
-    """
-
-    row: Row
-    parts: Parts | None
 
 
 class Expected(NamedTuple):
@@ -93,7 +71,7 @@ def rows_from(
     refs = {} if refs is None else refs
     if type(messages) is str:
         content, replaced = clean(messages)
-        return [_text("user", content)], Altered(replaced) if replaced else UNALTERED
+        return [text_row("user", content)], Altered(replaced) if replaced else UNALTERED
     if type(messages) is not list or not messages:
         raise InvalidParams(
             "messages: expected a string, a message or a list of at least one message",
@@ -103,7 +81,7 @@ def rows_from(
     replaced = numbers = 0
     for index, element in enumerate(messages):
         if type(element) is str and is_clean(element):
-            rows.append(_text("user", element))
+            rows.append(text_row("user", element))
             continue
         if type(element) is dict and (row := plain_text(element)) is not None:
             rows.append(row)
@@ -121,10 +99,6 @@ def rows_from(
     return rows, Altered(replaced, numbers) if replaced or numbers else UNALTERED
 
 
-def _text(kind: str, content: str) -> CheckedRow:
-    return new_tuple(CheckedRow, (new_tuple(Row, (kind, content, None, None)), None))
-
-
 def plain_text(message: dict[str, Any]) -> CheckedRow | None:
     """Return the row of a message that is just one clean text; ``None`` for any other, valid or not.
 
@@ -140,7 +114,7 @@ def plain_text(message: dict[str, Any]) -> CheckedRow | None:
         content = block.get("text")
     if type(content) is not str or (role != "user" and role != "assistant") or not is_clean(content):  # noqa: PLR1714 - the role may be anything, and need not have a hash
         return None
-    return _text(role, content)
+    return text_row(role, content)
 
 
 def read_element(element: Any) -> tuple[CheckedRow, int, int]:
@@ -151,20 +125,13 @@ def read_element(element: Any) -> tuple[CheckedRow, int, int]:
     """
     if type(element) is not dict or _ORIGIN.isdisjoint(element):
         row, parts, replaced = _row_from(element)
-        made, numbers = _with_parts(row, parts)
+        made, numbers = with_parts(row, parts)
         return made, replaced, numbers
     origin = origin_from(element.get("sent"), element.get("ref"))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
     plain = plain_text(rest)
     made, replaced, numbers = read_element(rest) if plain is None else (plain, 0, 0)
     return with_origin(made, origin), replaced, numbers
-
-
-def with_origin(given: CheckedRow, origin: Origin) -> CheckedRow:
-    """Return a row with its origin."""
-    (kind, content, data_json, _), parts = given
-    stored = None if origin.sent is None and origin.ref is None else origin
-    return new_tuple(CheckedRow, (new_tuple(Row, (kind, content, data_json, stored)), parts))
 
 
 def origin_from(sent: Any, ref: Any) -> Origin:
@@ -227,23 +194,6 @@ def require_key(record: dict[str, Any]) -> None:
     key = record.get("content")
     if type(key) is not str or not is_clean(key) or not 1 <= len(key) <= MAX_KEY:
         raise InvalidRecord("content", f"expected a key of 1 to {MAX_KEY} characters without NUL and lone surrogates")
-
-
-def checked(row: Row) -> CheckedRow:
-    """Return a row with what was parsed from it.
-
-    Raises:
-        InvalidRecord: it is not a valid one.
-    """
-    return _with_parts(row, read_exactly(row.kind, row.content, row.data_json))[0]
-
-
-def _with_parts(row: Row, parts: Parts | None) -> tuple[CheckedRow, int]:
-    """Return a row with what was parsed from it, and how many numbers are text in its message."""
-    if parts is None or row.data_json is None:  # a plain text has no numbers
-        return new_tuple(CheckedRow, (row, None)), 0
-    parts, numbers = with_numbers_as_text(parts)
-    return new_tuple(CheckedRow, (row, parts)), numbers
 
 
 def _row_from(element: Any) -> tuple[Row, Parts | None, int]:
@@ -315,73 +265,7 @@ def _from_message(message: dict[str, Any]) -> tuple[Row, Parts | None, int]:
         _check(check_map(metadata), "provider_metadata")
     (blocks, metadata), replaced = clean_deep([blocks, metadata or {}])
     row = row_from_blocks(role, blocks, metadata)
-    return row, _parts_of(row, role, blocks, metadata), replaced
-
-
-def _parts_of(row: Row, role: str, blocks: list[Any], metadata: dict[str, Any]) -> Parts | None:
-    """Return what :func:`read_exactly` returns of the row of a message, whose blocks were checked, without parsing it.
-
-    Parsing what was just encoded, and checking it again, took a third of the time that a message took.
-    """
-    if row.data_json is None or role == "system":
-        return None
-    if is_deeper({"blocks": blocks, "provider_metadata": metadata}, MAX_DEPTH):
-        return read_exactly(row.kind, row.content, row.data_json)  # which says what is too deep
-    block = blocks[0]
-    if row.kind == "tool_call":
-        made = {"type": "tool_call", "id": block["id"], "name": block["name"], "arguments": block["arguments"]}
-        return new_tuple(Parts, ("assistant", [made], {}))
-    if role == "tool" and _is_in_columns(blocks, metadata):
-        id_, is_error = block["tool_call_id"], bool(block.get("is_error"))
-        made = {"type": "tool_result", "tool_call_id": id_, "content": block["content"], "is_error": is_error}
-        return new_tuple(Parts, ("tool", [made], {}))
-    if role == "tool":
-        blocks = [{**block, "is_error": bool(block.get("is_error"))} for block in blocks]
-    return new_tuple(Parts, (role, blocks, metadata))
-
-
-def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) -> Row:
-    """Return the row of a message of checked blocks: a single plain one in columns, all others as JSON."""
-    if _is_in_columns(blocks, metadata):
-        return _row_in_columns(role, blocks[0])
-    return row_as_blocks("tool_result" if role == "tool" else role, role, blocks, metadata)
-
-
-def row_as_blocks(kind: str, role: str, blocks: Sequence[Any], metadata: dict[str, Any]) -> Row:
-    """Return the row of a kind with checked blocks, all as JSON."""
-    content = None if role == "tool" else "\n".join(filter(None, map(_readable, blocks)))
-    data: dict[str, Any] = {"blocks": list(blocks)}
-    if metadata:
-        data["provider_metadata"] = metadata
-    return Row(kind, content, encode(data))
-
-
-def _is_in_columns(blocks: Sequence[Any], metadata: dict[str, Any]) -> bool:
-    """Return whether a message has only one block, which fits into columns."""
-    if len(blocks) != 1 or metadata or "provider_metadata" in blocks[0]:
-        return False
-    block = blocks[0]
-    return block["type"] in ("text", "tool_call") or (block["type"] == "tool_result" and type(block["content"]) is str)
-
-
-def _row_in_columns(role: str, block: dict[str, Any]) -> Row:
-    """Return the row of a message whose only block fits into columns."""
-    if block["type"] == "text":
-        return Row(role, block["text"], None)
-    if block["type"] == "tool_call":
-        call = {"tool_call_id": block["id"], "name": block["name"], "arguments": block["arguments"]}
-        return Row("tool_call", _readable(block), encode(call))
-    success = not block.get("is_error")
-    result = {"tool_call_id": block["tool_call_id"], "output": block["content"], "success": success}
-    return Row("tool_result", None, encode(result))
-
-
-def _readable(block: dict[str, Any]) -> str:
-    if block["type"] == "text":
-        return str(block["text"])
-    if block["type"] == "tool_call":
-        return f"{block['name']}({block['arguments']})"[:_SHOWN]
-    return ""
+    return row, parts_of(row, role, blocks, metadata), replaced
 
 
 def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:

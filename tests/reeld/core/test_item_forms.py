@@ -2,7 +2,7 @@
 
 from reel.base.strict_json import encode
 from reeld.core.item_forms import place_in, without_form
-from reeld.core.validation import Row
+from reeld.core.rows import Row
 
 FORM = {"item": {"format": "gemini", "check": "0", "form": {}}}
 TEXT = {"type": "text", "text": "Hi"}

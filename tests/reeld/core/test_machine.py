@@ -19,11 +19,12 @@ from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent
 from reeld.core.path import Path, Turn
 from reeld.core.reading import Reader
+from reeld.core.rows import CheckedRow, Row
 from reeld.core.stage import Stage
 from reeld.core.state import Profile, Source, State
 from reeld.core.tree import tip_after
 from reeld.core.undo import redoable, undoable
-from reeld.core.validation import CheckedRow, Row, rows_from
+from reeld.core.validation import rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 from tests.reeld.core.memory import Row as Stored

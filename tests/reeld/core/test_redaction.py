@@ -12,7 +12,8 @@ from reel.base.strict_json import DEPTH, encode, parse_bounded
 from reel.said.blocks import InvalidRecord
 from reel.said.records import read_row
 from reeld.core.redaction import Redacted, Redaction
-from reeld.core.validation import MAX_VALUE, row_from_blocks, rows_from
+from reeld.core.rows import row_from_blocks
+from reeld.core.validation import MAX_VALUE, rows_from
 
 SECRET = 's3cr"t\u00e9'
 M = "[redacted now]"

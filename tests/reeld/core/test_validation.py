@@ -13,9 +13,9 @@ from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.strict_json import parse
 from reel.said.blocks import InvalidRecord
 from reel.said.records import message_from_record, read_row
-from reeld.core import validation
 from reeld.core.events import Origin
-from reeld.core.validation import Altered, Expected, Row, read_element, rows_from
+from reeld.core.rows import Row, checked
+from reeld.core.validation import Altered, Expected, read_element, rows_from
 
 
 def _one(element: Any) -> Row:
@@ -374,7 +374,7 @@ _MESSAGES = st.builds(
 def test_what_is_kept_of_a_message_is_what_its_row_says(message: dict[str, Any]) -> None:
     """Also in the order of its fields: the message is packed from what was given, and later from the row."""
     made, _, _ = read_element(message)
-    read = validation.checked(made.row)
+    read = checked(made.row)
 
     assert read == made
     assert packb(read.parts) == packb(made.parts)

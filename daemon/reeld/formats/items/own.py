@@ -10,7 +10,8 @@ from typing import Any
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.strict_json import Json
 from reel.said.blocks import kind_of
-from reeld.core.validation import Altered, CheckedRow, rows_from
+from reeld.core.rows import CheckedRow
+from reeld.core.validation import Altered, rows_from
 from reeld.formats.items.rows import ItemRows, rows_of, with_form
 
 # The roles that the messages of an item may have.

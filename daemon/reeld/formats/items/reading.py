@@ -9,7 +9,8 @@ from reel.base.strict_json import Json, parse_bounded
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import kind_of
 from reeld.core.open_calls import OpenCall
-from reeld.core.validation import Altered, CheckedRow, rows_from
+from reeld.core.rows import CheckedRow
+from reeld.core.validation import Altered, rows_from
 from reeld.formats.format import Format
 from reeld.formats.items.rows import ItemRows, rows_of, with_form
 from reeld.formats.items.writing import calls_in, results_in, text_message, write_message

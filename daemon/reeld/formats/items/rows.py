@@ -9,7 +9,8 @@ from reel.base.values import has_large_number, why_not_plain
 from reel.providers.json_values import dump
 from reel.said.item_forms import ITEM, canonical, check_of, form_of, texts_of
 from reel.said.records import Parts
-from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks
+from reeld.core.rows import CheckedRow, Row, row_from_blocks
+from reeld.core.validation import Altered
 from reeld.formats.items.writing import may_be_plain, plain_item
 from reeld.formats.table import FORMATS
 

@@ -19,7 +19,8 @@ from reeld.agents.jobs import Job
 from reeld.core.events import Origin
 from reeld.core.item_forms import is_own
 from reeld.core.open_calls import OpenCall
-from reeld.core.validation import origin_from, with_origin
+from reeld.core.rows import with_origin
+from reeld.core.validation import origin_from
 from reeld.formats.items.own import own_rows
 from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
 from reeld.formats.table import FORMATS
