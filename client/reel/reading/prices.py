@@ -19,8 +19,8 @@ class Price(NamedTuple):
     Args:
         input: of those that were read.
         output: of those that were written.
-        cached: of those that were read from the cache. Default: as any that were read.
-        cache_writes: of those that were written to the cache. Default: as any that were read.
+        cached: of those that were read from the cache; ``None`` if they cost as much as any other input.
+        cache_writes: of those that were written to the cache; ``None`` for the same.
     """
 
     input: float
@@ -112,7 +112,7 @@ PRICES = {
     "grok-code-fast-1": Price(0.2, 1.5),
 }
 # What may stand before the name of a model at a cloud or a gateway, and after it for a version.
-_BEFORE = re.compile(r"(?:.*/)?(?:(?:us|eu|apac|global|jp|au)\.)?(?:(?:anthropic|openai|google|deepseek|xai)[./])?")
+_BEFORE = re.compile(r"^(?:.*/)?(?:(?:us|eu|apac|global|jp|au)\.)?(?:(?:anthropic|openai|google|deepseek|xai)[./])?")
 _VERSION = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest|default))?(?:-v\d+(?::\d+)?)?")
 
 
@@ -123,19 +123,14 @@ def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
         model: the name of the model, as its provider writes it.
         own: prices that count before those of the table. A name without a version stands for all versions.
     """
+    name = _BEFORE.sub("", model.lower())
     for prices in (own, PRICES):
         if (price := prices.get(model)) is not None:
             return price
-        name = model.lower()[len(_found(_BEFORE, model.lower())) :]
         for known in sorted(prices, key=len, reverse=True):
             if name.startswith(known.lower()) and _VERSION.fullmatch(name, len(known)):
                 return prices[known]
     return None
-
-
-def _found(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.match(text)
-    return "" if found is None else found[0]
 
 
 def prices_in(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Price]:

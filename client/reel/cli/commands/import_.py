@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.reconnecting import retry_until_running
-from reel.cli.commands.shared.search_index import wait_until_found
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import INTERRUPTED, OK, REFUSED
@@ -86,7 +85,7 @@ def import_histories(ctx: Context) -> int:
         if status != INTERRUPTED:
             sys.stdout.flush()
             with suppress(NotRunning):  # what was imported is stored, even if the daemon is gone by now
-                wait_until_found(pipeline.stats, search_index.PATIENCE)
+                search_index.wait_until_found(pipeline.stats, search_index.PATIENCE)
         return status
 
 
