@@ -78,6 +78,11 @@ def milliseconds(given: Any) -> int | None:
     return None
 
 
+def as_map(found: Any) -> Json:
+    """Return a map as it is, and anything else as the only value of one."""
+    return found if type(found) is dict else {"value": found}
+
+
 def text_in(record: Any, key: str) -> str:
     """Return a text field of a map; empty if it is missing or something else."""
     value = record.get(key) if type(record) is dict else None

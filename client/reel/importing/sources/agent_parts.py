@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json
-from reel.importing.sources.blocks import call_block, fitting
+from reel.importing.sources.blocks import call_block, fitting, made_by
 from reel.importing.values import list_in, map_in, other_fields, parse_record, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
@@ -77,7 +77,7 @@ def _thinking(part: Json, author: Author, _refusals: Refusals) -> Json | None:
     text, signature = text_in(part, "thinking"), text_in(part, "thinkingSignature") or text_in(part, "signature")
     if author.signer == OPENAI:
         return _reasoning(text, signature, author)
-    by: Json = {"provider": author.signer or author.tool, **({"model": author.model} if author.model else {})}
+    by = made_by(author.signer or author.tool, author.model)
     if part.get("redacted") is True and author.signer:
         return {"type": "redacted_thinking", "data": signature, **by}
     signed: Json = {"signature": signature} if signature and author.signer else {}
@@ -94,14 +94,13 @@ def _reasoning(text: str, signature: str, author: Author) -> Json:
         item = None
     if item is not None:
         return opaque_block(OPENAI, item, author.model or None)
-    return {"type": "thinking", "text": text, "provider": OPENAI, **({"model": author.model} if author.model else {})}
+    return {"type": "thinking", "text": text, **made_by(OPENAI, author.model)}
 
 
 def _redacted(part: Json, author: Author, _refusals: Refusals) -> Json | None:
     if not author.signer or type(part.get("data")) is not str:
         return None
-    model = {"model": author.model} if author.model else {}
-    return {"type": "redacted_thinking", "data": part["data"], "provider": author.signer, **model}
+    return {"type": "redacted_thinking", "data": part["data"], **made_by(author.signer, author.model)}
 
 
 def _image(part: Json, _author: Author, _refusals: Refusals) -> Json | None:

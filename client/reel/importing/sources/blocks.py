@@ -13,6 +13,11 @@ from reel.providers.roles import split_by_role
 from reel.said.blocks import ALLOWED, check_name
 
 
+def made_by(provider: str, model: str) -> Json:
+    """Return who made a message, a block or a count, as fields of it: a provider, and the model if it is known."""
+    return {"provider": provider, "model": model} if model else {"provider": provider}
+
+
 def call_block(call_id: str, name: str, arguments: Any) -> Json:
     """Return the block of a call, which may have neither an id nor a name."""
     return tool_call(call_id or "call", name or "unknown", arguments)

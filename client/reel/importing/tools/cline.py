@@ -8,7 +8,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep
-from reel.importing.sources.blocks import anthropic_blocks, fitting, said_from
+from reel.importing.sources.blocks import anthropic_blocks, fitting, made_by, said_from
 from reel.importing.sources.files import files_below, open_regular
 from reel.importing.sources.json_elements import MAX_ELEMENT
 from reel.importing.sources.salvage import salvaged
@@ -152,7 +152,7 @@ class Task:
         self._facts["model"] = model or self._facts.get("model", "")
         ref = f"{number}-{digest(encode({'content': message['content']}, ascii_only=True))}"
         blocks = anthropic_blocks(message["content"], self._refusals, model if role == "assistant" else "")
-        metadata = {"provider": PROVIDER, **({"model": model} if model else {})} if role == "assistant" else {}
+        metadata = made_by(PROVIDER, model) if role == "assistant" else {}
         said = Said(role, (Part(ref, blocks),), metadata, sent)
         if message.get("isSummary") is True and blocks and role == "user":
             texts = [fitting(block, role, self._refusals) for block in blocks]
@@ -182,10 +182,8 @@ class Task:
                 yield self._counted(usage, f"request-{ts}", model, milliseconds(ts))
 
     def _counted(self, usage: Json, ref: str, model: str, sent: int | None) -> Kept:
-        made_by = model or self._facts.get("model", "")
-        return Kept(
-            "usage", ref, None, {"provider": _NAME, **({"model": made_by} if made_by else {}), "usage": usage}, sent
-        )
+        by = made_by(_NAME, model or self._facts.get("model", ""))
+        return Kept("usage", ref, None, {**by, "usage": usage}, sent)
 
 
 def _is_message(found: Any) -> bool:

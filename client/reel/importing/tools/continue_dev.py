@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from reel.base.strict_json import Json, encode, parse
-from reel.importing.sources.blocks import call_block, said_from
+from reel.importing.sources.blocks import call_block, made_by, said_from
 from reel.importing.sources.files import MAX_LINE, files_below, open_regular
 from reel.importing.sources.salvage import salvaged
 from reel.importing.steps import NOT_JSON, TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import (
+    as_map,
     digest,
     list_in,
     map_in,
@@ -136,7 +137,7 @@ class Session:
         self.counts.left_out.update([*other_fields(item, _ITEM_FIELDS), *other_fields(message, _MESSAGE_FIELDS)])
         ref = text_in(message, "id") or f"{number}-{digest(encode(message, ascii_only=True))}"
         model = _model_of(item)
-        metadata: Json = {"provider": _NAME, **({"model": model} if model else {})}
+        metadata = made_by(_NAME, model)
         if role == "system" and number:
             metadata["role"] = role
         speaker = _ROLES[role]
@@ -147,7 +148,7 @@ class Session:
         kept = metadata if speaker == "assistant" or role == "system" else {}
         yield from said_from(blocks, speaker, Said(speaker, (Part(ref, []),), kept, self._sent), self._refusals)
         if usage := map_in(message, "usage"):
-            data = {"provider": _NAME, **({"model": model} if model else {}), "usage": _usage(usage)}
+            data = {**made_by(_NAME, model), "usage": _usage(usage)}
             yield Kept("usage", f"{ref}/usage", None, {**data, _NAME: encode(usage)}, self._sent)
 
     def _context(self, item: Json) -> Iterator[Json]:
@@ -157,7 +158,7 @@ class Session:
                 rest = {key: value for key, value in found.items() if key != "content"}
                 yield {**text_block(text), "provider_metadata": {"provider": _NAME, "item_json": encode(rest)}}
             else:
-                yield opaque_block(_NAME, found if type(found) is dict else {"value": found})
+                yield opaque_block(_NAME, as_map(found))
 
     def _blocks(self, message: Json, role: str) -> list[Json]:
         if role == "tool":
@@ -184,7 +185,7 @@ def _part(part: Any) -> Json:
         return {"type": "media", "mime_type": head[len("data:") : -len(";base64")] or "image/png", "data_base64": data}
     if url.startswith(("https://", "http://")):
         return {"type": "media", "mime_type": "image/*", "url": url}
-    return opaque_block(_NAME, part if type(part) is dict else {"value": part})
+    return opaque_block(_NAME, as_map(part))
 
 
 def _call(found: Any) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep
-from reel.importing.sources.blocks import call_block, fitting, said_from
+from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.files import MAX_LINE, open_regular
 from reel.importing.sources.unfinished import may_go_on, postpone
@@ -25,7 +25,7 @@ from reel.importing.steps import (
     Step,
     Tool,
 )
-from reel.importing.values import id_in_name, map_in, milliseconds, other_fields, tags_of, text_in, title_of
+from reel.importing.values import as_map, id_in_name, map_in, milliseconds, other_fields, tags_of, text_in, title_of
 from reel.providers.anthropic import PROVIDER as ANTHROPIC
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
@@ -149,7 +149,7 @@ class Sessions:
         blocks = [block for part in parts if (block := self._block(part, row)) is not None]
         model = text_in(row, "model")
         provider = text_in(row, "provider") or _NAME
-        metadata = {"provider": provider, **({"model": model} if model else {})} if role == "assistant" else {}
+        metadata = made_by(provider, model) if role == "assistant" else {}
         said = Said(_ROLES[role], (Part(ref, []),), metadata, sent)
         if is_summary and blocks:
             texts = [fitting(block, "user", self._refusals) for block in blocks]
@@ -171,7 +171,7 @@ class Sessions:
         self.counts.map()
         block = _READERS[kind](data, row) if kind in _READERS else None
         if block is None:
-            return opaque_block(_NAME, part if type(part) is dict else {"value": part})
+            return opaque_block(_NAME, as_map(part))
         self._leave(part, data)
         return block
 
@@ -196,7 +196,7 @@ def _reasoning(data: Json, row: Json) -> Json | None:
     if type(data.get("thinking")) is not str:
         return None
     provider, model, signature = text_in(row, "provider"), text_in(row, "model"), text_in(data, "signature")
-    by = {"provider": provider or _NAME, **({"model": model} if model else {})}
+    by = made_by(provider or _NAME, model)
     signed = (
         {"signature": signature} if provider == ANTHROPIC else {"provider_metadata": {**by, "signature": signature}}
     )

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, said_from
+from reel.importing.sources.blocks import call_block, made_by, said_from
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.files import MAX_LINE, open_zstd
 from reel.importing.steps import NOT_JSON, TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import (
+    as_map,
     digest,
     id_in_name,
     list_in,
@@ -113,9 +114,9 @@ class Threads:
             said = text_in(map_in(message, "User"), "id")
             last, since = (said, 0) if said else (last, since + 1)
             ref = last if said else f"{last or 'start'}/{since}"
-            yield from self._read(message, ref if "role" not in _as_map(message) else f"message-{index}", sent)
+            yield from self._read(message, ref if "role" not in as_map(message) else f"message-{index}", sent)
             if said and (counts := map_in(usage, said)):
-                data = {"provider": _NAME, **({"model": self._model} if self._model else {}), "usage": counts}
+                data = {**made_by(_NAME, self._model), "usage": counts}
                 yield Kept("usage", f"{said}/usage", None, data, sent)
 
     def _parsed(self, row: Json, thread: str) -> Json | None:
@@ -148,7 +149,7 @@ class Threads:
         return None
 
     def _read(self, message: Any, ref: str, sent: int | None) -> Iterator[Step]:
-        found = _as_map(message)
+        found = as_map(message)
         if type(found.get("User")) is dict:
             yield from self._say("user", "User", found, list_in(found["User"], "content"), [], ref, sent)
         elif type(found.get("Agent")) is dict:
@@ -170,7 +171,7 @@ class Threads:
         known = {"id", "content"} if kind == "User" else {"content", "tool_results", "reasoning_details"}
         self.counts.left_out.update(other_fields(found, {kind}))
         self.counts.left_out.update(other_fields(found[kind], known, f"{kind}."))
-        metadata: Json = {"provider": self._signer or _NAME, **({"model": self._model} if self._model else {})}
+        metadata = made_by(self._signer or _NAME, self._model)
         if kind == "Agent" and (details := found[kind].get("reasoning_details")):
             metadata["reasoning_json"] = encode({"details": details})
         blocks = [self._block(part) for part in parts]
@@ -180,7 +181,7 @@ class Threads:
         yield from said_from(answers, "user", Said("tool", (Part(f"{ref}/results", []),), {}, sent), self._refusals)
 
     def _block(self, part: Any) -> Json:
-        found = _as_map(part)
+        found = as_map(part)
         kind = next(iter(found), "")
         value: Any = found.get(kind)
         block: Json | None = None
@@ -189,7 +190,7 @@ class Threads:
         elif kind == "Thinking" and type(value) is dict and value.keys() <= {"text", "signature"}:
             block = self._thinking(value)
         elif kind == "RedactedThinking" and type(value) is str and self._signer == ANTHROPIC:
-            block = {"type": "redacted_thinking", "data": value, "provider": ANTHROPIC, "model": self._model}
+            block = {"type": "redacted_thinking", "data": value, **made_by(ANTHROPIC, self._model)}
         elif kind == "ToolUse" and type(value) is dict:
             self.counts.left_out.update(other_fields(value, _CALL, "ToolUse."))
             block = self._call(value)
@@ -206,7 +207,7 @@ class Threads:
 
     def _thinking(self, value: Json) -> Json:
         signature = text_in(value, "signature")
-        by = {"provider": self._signer or _NAME, **({"model": self._model} if self._model else {})}
+        by = made_by(self._signer or _NAME, self._model)
         signed = {"signature": signature} if self._signer else {"provider_metadata": {**by, "signature": signature}}
         return {"type": "thinking", "text": text_in(value, "text"), **by, **(signed if signature else {})}
 
@@ -214,7 +215,7 @@ class Threads:
         arguments = value.get("input") if value.get("is_input_complete") is not False else value.get("raw_input")
         block = call_block(text_in(value, "id"), text_in(value, "name"), arguments)
         if (signature := text_in(value, "thought_signature")) and self._signer == GEMINI:
-            kept = {"provider": GEMINI, **({"model": self._model} if self._model else {}), "signature": signature}
+            kept = {**made_by(GEMINI, self._model), "signature": signature}
             return {**block, "provider_metadata": kept}
         return block
 
@@ -232,12 +233,12 @@ class Threads:
         role = _ROLES[text_in(found, "role")]
         context = text_in(found, "context")
         blocks = [text_block(context)] if context else []
-        blocks += [self._segment(_as_map(segment)) for segment in list_in(found, "segments")]
-        blocks += [self._call(_as_map(call)) for call in list_in(found, "tool_uses")]
-        metadata: Json = {"provider": self._signer or _NAME, **({"model": self._model} if self._model else {})}
+        blocks += [self._segment(as_map(segment)) for segment in list_in(found, "segments")]
+        blocks += [self._call(as_map(call)) for call in list_in(found, "tool_uses")]
+        metadata = made_by(self._signer or _NAME, self._model)
         said = Said(role, (Part(ref, []),), metadata if role == "assistant" else {}, sent)
         yield from said_from(blocks, role, said, self._refusals)
-        answers = [self._result(_as_map(result)) for result in list_in(found, "tool_results")]
+        answers = [self._result(as_map(result)) for result in list_in(found, "tool_results")]
         yield from said_from(answers, "user", Said("tool", (Part(f"{ref}/results", []),), {}, sent), self._refusals)
 
     def _segment(self, found: Json) -> Json:
@@ -250,10 +251,6 @@ class Threads:
 
 def _parts_of(content: Any) -> list[Any]:
     return content if type(content) is list else [] if content is None else [content]
-
-
-def _as_map(found: Any) -> Json:
-    return found if type(found) is dict else {"value": found}
 
 
 TOOL = Tool(_NAME, "Zed", _places, _discover, Threads)

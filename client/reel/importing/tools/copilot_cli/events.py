@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import anthropic_blocks, call_block
-from reel.importing.values import list_in, map_in, other_fields, text_in
+from reel.importing.sources.blocks import anthropic_blocks, call_block, made_by
+from reel.importing.values import as_map, list_in, map_in, other_fields, text_in
 from reel.providers.anthropic import PROVIDER as ANTHROPIC
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
@@ -77,7 +77,7 @@ def says_nothing(kind: str, data: Json) -> bool:
 def prompt_blocks(data: Json) -> list[Json]:
     """Return the blocks of a prompt as the model gets it, with what the person attached."""
     text = text_in(data, "transformedContent") or text_in(data, "content")
-    attached = [opaque_block(NAME, _as_map(found)) for found in list_in(data, "attachments")]
+    attached = [opaque_block(NAME, as_map(found)) for found in list_in(data, "attachments")]
     return [*([text_block(text)] if text or not attached else []), *attached]
 
 
@@ -126,14 +126,10 @@ def _reasoning(data: Json, refusals: Refusals) -> list[Json]:
     if not text:
         return [opaque_block(NAME, kept, model or None)] if kept else []
     metadata = {"provider_metadata": {"provider": NAME, "reasoning_json": encode(kept)}} if kept else {}
-    return [{"type": "thinking", "text": text, "provider": NAME, **({"model": model} if model else {}), **metadata}]
+    return [{"type": "thinking", "text": text, **made_by(NAME, model), **metadata}]
 
 
 def _call(found: Any) -> Json:
     if type(found) is not dict:
-        return opaque_block(NAME, _as_map(found))
+        return opaque_block(NAME, as_map(found))
     return call_block(text_in(found, "toolCallId"), text_in(found, "name"), found.get("arguments"))
-
-
-def _as_map(found: Any) -> Json:
-    return found if type(found) is dict else {"value": found}

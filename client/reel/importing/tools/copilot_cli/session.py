@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import said_from
+from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines
 from reel.importing.sources.record_tree import START, RecordTree
@@ -134,7 +134,7 @@ class Session(JsonLines):
         elif kind == "assistant.message":
             role, blocks = "assistant", answer_blocks(data, self._refusals)
             model = text_in(data, "model")
-            metadata = {"provider": NAME, **({"model": model} if model else {})}
+            metadata = made_by(NAME, model)
             self._take_model(model, part)
         elif kind == "tool.user_requested":
             role, blocks, metadata = "assistant", [call_of(data)], {"provider": NAME}
@@ -167,8 +167,7 @@ class Session(JsonLines):
         """Count the output of an answer whose request has no usage of its own, as in earlier versions."""
         output = data.get("outputTokens")
         if type(output) is int and output and text_in(data, "apiCallId") not in self._told:
-            known = {"provider": NAME, "model": text_in(data, "model")}
-            usage = {**{key: value for key, value in known.items() if value}, "usage": {"output_tokens": output}}
+            usage = {**made_by(NAME, text_in(data, "model")), "usage": {"output_tokens": output}}
             yield Kept("usage", f"{event}/usage", None, usage, sent, line)
 
     def _read_usage(self, usage: Json, event: str, part: str, sent: int | None, line: int) -> Iterator[Step]:
@@ -178,8 +177,8 @@ class Session(JsonLines):
             return
         self.counts.map()
         self._told.add(request)
-        known = {"provider": NAME, "model": text_in(usage, "model"), "response_id": request}
-        data: Json = {**{key: value for key, value in known.items() if value}, "usage": usage_of(usage)}
+        response = {"response_id": request} if request else {}
+        data: Json = {**made_by(NAME, text_in(usage, "model")), **response, "usage": usage_of(usage)}
         yield from self._in(part)
         yield Kept("usage", f"{event}/usage", None, {**data, "copilot": encode(usage)}, sent, line)
 

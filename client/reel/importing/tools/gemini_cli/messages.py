@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block
+from reel.importing.sources.blocks import call_block, made_by
 from reel.importing.sources.gemini_parts import Parts, left_out_of_part, parts_in
 from reel.importing.steps import Kept
 from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
@@ -146,7 +146,7 @@ def _answer(found: Json, reader: Parts) -> list[Message]:
     if not parts:
         return []
     text = _INVISIBLE.sub("", "".join(block["text"] for block in said if block["type"] == "text")).strip()
-    metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
+    metadata = made_by(PROVIDER, model)
     tokens = map_in(found, "tokens")
     answer = Message(ref, ref, "assistant", tuple(parts), digest(text), metadata, sent, tokens=tokens)
     results = [result for call in made if (result := _recorded_result(call, reader)) is not None]
@@ -158,8 +158,7 @@ def _thoughts(found: Json, model: str) -> Iterator[Json]:
     for thought in list_in(found, "thoughts"):
         subject, description = text_in(thought, "subject"), text_in(thought, "description")
         text = f"**{subject}** {description}" if subject else description
-        made_by = {"model": model} if model else {}
-        yield {"type": "thinking", "text": text, "provider": PROVIDER, **made_by}
+        yield {"type": "thinking", "text": text, **made_by(PROVIDER, model)}
 
 
 def _calls(blocks: list[Json], made: list[Json]) -> list[Json]:

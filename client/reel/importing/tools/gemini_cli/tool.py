@@ -24,6 +24,7 @@ from reel.importing.tools.gemini_cli.messages import (
     without_results,
 )
 from reel.importing.values import (
+    as_map,
     list_in,
     map_in,
     name_of,
@@ -177,7 +178,7 @@ class Session(JsonLines):
             return
         yield from self._read_changes({key: value for key, value in found.items() if key != "messages"}, 0)
         for message in list_in(found, "messages"):
-            yield from self.read_line(message if type(message) is dict else {"value": message}, 0)
+            yield from self.read_line(as_map(message), 0)
 
     def _problem(self, kind: str, line: int, what: str) -> None:
         self.counts.refuse(kind, Problem(self.source.path, line, what))
@@ -244,7 +245,7 @@ class Session(JsonLines):
         listed = []
         for number, found in enumerate(changes["messages"], 1):
             if type(found) is not dict or kind_of(found):
-                whole = found if type(found) is dict else {"value": found}
+                whole = as_map(found)
                 yield from self._note(kind_of(whole), whole, line)
             else:
                 self.counts.left_out.update(left_out_of(found))

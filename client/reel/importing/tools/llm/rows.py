@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block
+from reel.importing.sources.blocks import call_block, made_by
 from reel.importing.sources.databases import Database
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
@@ -166,7 +166,7 @@ def response_messages(database: Database, row: Json, prompt: str, leave: Leave) 
         call_id = text_in(found, "tool_call_id") or f"{name}-{number}"
         blocks.append(call_block(call_id, text_in(found, "name"), found.get("arguments")))
     model = text_in(row, "resolved_model") or text_in(row, "model")
-    metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
+    metadata = made_by(PROVIDER, model)
     yield Said("assistant", (Part(name, blocks or [text_block("")]),), metadata, sent)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.blocks import by_role
+from reel.importing.sources.blocks import by_role, made_by
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.tools.llm.rows import FIELDS, PROVIDER, message_blocks, response_messages
@@ -121,7 +121,7 @@ class Logs:
         else:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
         blocks = message_blocks(database, name, role or "user", self._report, self._leave) or [text_block("")]
-        metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
+        metadata = made_by(PROVIDER, model)
         runs = list(by_role(blocks, role or "user", Refusals(PROVIDER, self.counts.refused)))
         for number, (owner, run) in enumerate(runs):
             ref = name if number == len(runs) - 1 else f"{name}/{number}"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block
+from reel.importing.sources.blocks import call_block, made_by
 from reel.importing.sources.person import FirstWords
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
-from reel.importing.values import list_in, map_in, milliseconds, other_fields, text_in
+from reel.importing.values import as_map, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import check_name
@@ -177,17 +177,14 @@ class Messages:
         if error := map_in(message, "error"):
             yield note(f"{ref}/error", {"error": error}, sent)
         if tokens := map_in(message, "tokens"):
-            data: Json = {"provider": provider, "usage": tokens}
-            if self.model:
-                data["model"] = self.model
+            data: Json = {**made_by(provider, self.model), "usage": tokens}
             if cost := message.get("cost"):
                 data["cost"] = cost
             yield Kept("usage", f"{ref}/usage", None, data, sent)
 
     def _step(self, said: list[Part], results: list[Part], provider: str, sent: int | None) -> Iterator[Step]:
         if said:
-            made = {"provider": provider, "model": self.model} if self.model else {"provider": provider}
-            yield self._say(Said("assistant", tuple(said), made, sent))
+            yield self._say(Said("assistant", tuple(said), made_by(provider, self.model), sent))
         if results:
             yield self._say(Said("tool", tuple(results), {}, sent))
 
@@ -199,7 +196,7 @@ class Messages:
         return text_in(message, "providerID") or text_in(map_in(message, "model"), "providerID") or PROVIDER
 
     def _read_user(self, message: Json, ref: str) -> Iterator[Step]:
-        given = [{"type": "file", **_as_map(part)} for part in list_in(message, "files")]
+        given = [{"type": "file", **as_map(part)} for part in list_in(message, "files")]
         blocks = [text_block(text_in(message, "text")), *map(_given, given)]
         yield self._say(Said("user", (Part(ref, blocks),), {}, _sent(message)))
 
@@ -217,7 +214,7 @@ class Messages:
 
     def _read_content(self, message: Json, ref: str) -> Iterator[Step]:
         self._note_model(message)
-        content = [(f"{ref}/{number}", _as_map(part)) for number, part in enumerate(list_in(message, "content"))]
+        content = [(f"{ref}/{number}", as_map(part)) for number, part in enumerate(list_in(message, "content"))]
         yield from self._read_answer(message, ref, content)
 
     def _read_compaction(self, message: Json, ref: str) -> Iterator[Step]:
@@ -238,10 +235,6 @@ _READERS = {
     "shell": "_read_shell",
     "compaction": "_read_compaction",
 }
-
-
-def _as_map(part: Any) -> Json:
-    return part if type(part) is dict else {"value": part}
 
 
 def is_unfinished(message: Json) -> bool:
@@ -334,8 +327,8 @@ def _result(part: Json) -> Json | None:
     content: Any = (text_in(error, "message") or error) if failed else state.get("output")
     if type(content) is not str:
         content = "" if content is None else encode(content)
-    blocks = [_given(_as_map(found)) for found in list_in(state, "content")]
-    blocks += [_media(_as_map(found)) for found in list_in(state, "attachments")]
+    blocks = [_given(as_map(found)) for found in list_in(state, "content")]
+    blocks += [_media(as_map(found)) for found in list_in(state, "attachments")]
     if blocks:
         content = [*([text_block(content)] if content else []), *blocks]
     elif not content and not failed and (given := state.get("structured") or state.get("result")):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources import agent_parts
 from reel.importing.sources.agent_parts import RESULT_ROLE, Author
+from reel.importing.sources.blocks import made_by
 from reel.importing.values import map_in, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.openai import PROVIDER as OPENAI
@@ -118,7 +119,7 @@ def _answer(found: Json, tool: str, refusals: Refusals) -> Message:
     api, model = text_in(found, "api"), text_in(found, "model")
     signer = next((signer for beginning, signer in _SIGNERS.items() if api.startswith(beginning)), "")
     provider = signer or text_in(found, "provider") or tool
-    metadata = {"provider": provider, **({"model": model} if model else {})}
+    metadata = made_by(provider, model)
     return Message("assistant", agent_parts.read_message(found, Author(tool, signer, model), refusals), metadata)
 
 

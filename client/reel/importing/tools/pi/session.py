@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import said_from
+from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines
 from reel.importing.sources.record_tree import START, RecordTree
@@ -187,8 +187,8 @@ class Session(JsonLines):
 
     def _usage(self, found: Json, record: str, sent: int | None, line: int) -> Iterator[Step]:
         if usage := map_in(found, "usage"):
-            known = {"provider": text_in(found, "provider") or self._tool, "model": text_in(found, "model")}
-            data = {**{key: value for key, value in known.items() if value}, "usage": usage}
+            by = made_by(text_in(found, "provider") or self._tool, text_in(found, "model"))
+            data = {**by, "usage": usage}
             yield from self._about.begin()
             yield Kept("usage", f"{record}/usage", None, data, sent, line)
 

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import said_from
+from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines
 from reel.importing.sources.gemini_parts import Parts, left_out_of_part, parts_in
@@ -97,11 +97,11 @@ class Session(JsonLines):
             self._take_prompt(found, parts)
         yield from self._about.begin()
         yield from self._tree.follow(parent)
-        metadata = {"provider": PROVIDER, **({"model": model} if model else {})} if role == "assistant" else {}
+        metadata = made_by(PROVIDER, model) if role == "assistant" else {}
         yield from self._say(parts, role, model, record, metadata, milliseconds(found.get("timestamp")), line)
         self._tree.add(record, parent, record)
         if usage := map_in(found, "usageMetadata"):
-            data = {"provider": NAME, **({"model": model} if model else {}), "usage": usage}
+            data = {**made_by(NAME, model), "usage": usage}
             yield Kept("usage", f"{record}/usage", None, data, milliseconds(found.get("timestamp")), line)
 
     def _take_prompt(self, found: Json, parts: list[Any]) -> None:
