@@ -21,11 +21,11 @@ from reel.cli.screen.output import Line
 from reel.daemon.address import state_directory
 from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
-from reel.importing.adding.conversation import CLIENT
 from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stretch import too_old
+from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
 from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Source, Tool

@@ -8,49 +8,25 @@ The commands are sent without waiting for replies. Their seqs are known in advan
 only if no other client has written.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from reel import replies, requests
+from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
-from reel.importing.adding.described import Described
+from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
-from reel.importing.adding.stored import Stored
 from reel.importing.adding.stretch import Stretch, size_of, too_old
+from reel.importing.adding.target import Target, read_log
 from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Problem, Said, Source, Step
 from reel.requests import Call
 
-# The name under which the importer's events are stored.
-CLIENT = "reel import"
-# The tag that names the tool and the conversation of an agent, even after the agent is renamed.
-TAG = "import"
 # The head of an agent that was just created.
 _CREATED = 1
-
-
-class Target(NamedTuple):
-    """The agent that a conversation is imported into: an existing one, or one to be created.
-
-    Args:
-        name: the name of the agent.
-        row: the agent, if it exists.
-        log: the contents of its log, or of that of the agent from which it is cloned.
-        origin: the agent to clone; empty for a new conversation.
-        is_fork: whether the conversation is a fork that the tool made.
-        stored: what the log says, if the source identifies messages by their position.
-    """
-
-    name: str
-    row: replies.AgentRow | None
-    log: Log
-    origin: str = ""
-    is_fork: bool = False
-    stored: Stored | None = None
 
 
 class Conversation:
@@ -79,9 +55,7 @@ class Conversation:
         self.changed: list[int] = []
         self.problems: list[Problem] = []
         self.failure: ReelError | None = None
-        self._title, self._tags = "", dict[str, str]()
-        # The title and the tags of the agent.
-        self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
+        self._describing = Describing(name, target.row)
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
@@ -96,8 +70,6 @@ class Conversation:
         self._stretch: Stretch | None = None
         # Whether the agent is to be created before the first message is sent.
         self._is_new = False
-        # Whether it was created here, so that nobody else has described it.
-        self._is_created = False
         self._line = 0
 
     @property
@@ -127,8 +99,7 @@ class Conversation:
         """Process the next step."""
         match step:
             case About():
-                self._title = step.title or self._title
-                self._tags |= step.tags
+                self._describing.take(step)
             case Said():
                 self._say(step)
             case Kept():
@@ -155,14 +126,8 @@ class Conversation:
         self.flush()
         if not self.agent or self.failure:
             return
-        old_title, old_tags = self._described
         by_person = Described() if self._target.is_fork else self._log.described
-        follows = not old_title or self._is_created or by_person.follows_title
-        title = self._title if follows and self._title != old_title else ""
-        told = {name: value for name, value in self._tags.items() if name not in by_person.own}
-        tags = {**(old_tags if self._target.row else {}), TAG: self.name, **told}
-        if title or tags != old_tags:
-            change = requests.change(self.agent, title=title or None, tags=tags)
+        if (change := self._describing.change(self.agent, by_person)) is not None:
             self._pipeline.submit(change, self._took_description)
 
     def flush(self) -> None:
@@ -353,9 +318,8 @@ class Conversation:
         if self._target.origin and self._at is not None:
             info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at))
             self._log = read_log(self._pipeline, info.id)
-            # A fork has the title that its tool gave it, not that of its origin.
-            title = "" if self._target.is_fork else info.title or ""
-            self.agent, self.made, self._described = info.id, info.name, (title, info.tags)
+            self._describing.clone(info, is_fork=self._target.is_fork)
+            self.agent, self.made = info.id, info.name
         else:  # with the title and the tags that are known when something is sent
             self.agent = self.made = self._target.name
             self._is_new, self._log = True, Log()
@@ -366,10 +330,8 @@ class Conversation:
 
     def _create(self) -> None:
         """Create the agent; what is sent to its name is refused if it is another one, whose head differs."""
-        self._is_new, self._is_created = False, True
-        tags = {TAG: self.name, **self._tags}
-        self._described = ("" if self._target.is_fork else self._title, tags)
-        create = requests.create(self._target.name, title=self._title or None, tags=tags)
+        self._is_new = False
+        create = self._describing.create(self._target.name, is_fork=self._target.is_fork)
         self._submit(create, self._took_agent)
 
     def _took_agent(self, reply: Any) -> None:
@@ -414,21 +376,3 @@ class Conversation:
 def _comparable(blocks: list[Any]) -> list[str]:
     """Return blocks as texts that are equal if they say the same."""
     return [encode(fit_messagepack(block)[0]) for block in blocks]
-
-
-def read_log(pipeline: Commands, agent: str, stored: Stored | None = None) -> Log:
-    """Read an agent's log, including what it inherited.
-
-    Args:
-        pipeline: the connection.
-        agent: the agent.
-        stored: takes note of what the messages say.
-    """
-    log, events = Log(), _events(pipeline, agent)
-    log.read(events if stored is None else stored.note(events), CLIENT)
-    return log
-
-
-def _events(pipeline: Commands, agent: str) -> Iterator[Any]:
-    for page in pipeline.pages(requests.history(agent, inherited=True)):
-        yield from page.events

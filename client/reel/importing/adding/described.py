@@ -1,14 +1,20 @@
-"""Which of an agent's tags and titles a person changed since the importer set them, told by its log."""
+"""The title and the tags of an agent: those of its source, except for what a person set."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from reel import replies, requests
 from reel.base.strict_json import parse
+from reel.importing.steps import About
 from reel.importing.values import map_in
+from reel.requests import Call
+
+# The tag that names the tool and the conversation of an agent, even after the agent is renamed.
+TAG = "import"
 
 
 class Described:
-    """The description of an agent, as the events of its log set it."""
+    """What a person changed of an agent's description since the importer set it, told by the events of its log."""
 
     def __init__(self) -> None:
         # The tags that somebody else set, changed or removed: they stay as they are.
@@ -34,3 +40,51 @@ class Described:
             if is_importer:
                 return
             self.own |= {name for name in old.keys() | self._tags.keys() if old.get(name) != self._tags.get(name)}
+
+
+class Describing:
+    """Describes the agent of a conversation as its source does.
+
+    Args:
+        conversation: the conversation's name at its source.
+        row: the agent, if it exists.
+    """
+
+    def __init__(self, conversation: str, row: replies.AgentRow | None) -> None:
+        self._conversation = conversation
+        # What the source says.
+        self._title, self._tags = "", dict[str, str]()
+        # What the agent has, and the tags of it that stay whatever the source says.
+        self._old_title, self._old_tags = (row.title or "", row.tags) if row else ("", {})
+        self._staying = row.tags if row else {}
+        # Whether it was created here, so that nobody else has described it.
+        self._is_created = False
+
+    def take(self, about: About) -> None:
+        """Take what the source says; later words count."""
+        self._title = about.title or self._title
+        self._tags |= about.tags
+
+    def create(self, agent: str, *, is_fork: bool) -> Call[replies.AgentInfo]:
+        """Return the command that creates the agent, with what is known by now."""
+        self._is_created = True
+        self._old_title = "" if is_fork else self._title
+        self._old_tags = {TAG: self._conversation, **self._tags}
+        return requests.create(agent, title=self._title or None, tags=self._old_tags)
+
+    def clone(self, info: replies.AgentInfo, *, is_fork: bool) -> None:
+        """Take note that the agent is a clone. A fork has the title that its tool gave it, not that of its origin."""
+        self._old_title, self._old_tags = "" if is_fork else info.title or "", info.tags
+
+    def change(self, agent: str, by_person: Described) -> Call[replies.AgentInfo] | None:
+        """Return the command that describes the agent anew; ``None`` if nothing is new.
+
+        Args:
+            agent: the agent.
+            by_person: what a person changed, which stays.
+        """
+        follows = not self._old_title or self._is_created or by_person.follows_title
+        title = self._title if follows and self._title != self._old_title else ""
+        told = {name: value for name, value in self._tags.items() if name not in by_person.own}
+        tags = {**self._staying, TAG: self._conversation, **told}
+        return requests.change(agent, title=title or None, tags=tags) if title or tags != self._old_tags else None

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from reel import requests
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
-from reel.importing.adding.conversation import TAG, Conversation, Target, read_log
+from reel.importing.adding.conversation import Conversation
+from reel.importing.adding.described import TAG
 from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
+from reel.importing.adding.target import Target, read_log
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Tool
 from reel.importing.values import digest
 from reel.replies import AgentRow

@@ -21,8 +21,9 @@ from reel import requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound
 from reel.base.strict_json import Json, encode, parse_bounded
 from reel.base.values import is_clean
-from reel.importing.adding.conversation import Conversation, Target
+from reel.importing.adding.conversation import Conversation
 from reel.importing.adding.pipeline import OneByOne
+from reel.importing.adding.target import Target
 from reel.importing.steps import Compacted, Kept, Source
 from reel.importing.tools.claude_code.entries import json_of, steps_of
 from reel.importing.tools.claude_code.thread import Thread, larger

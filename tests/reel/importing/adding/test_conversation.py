@@ -13,9 +13,11 @@ import pytest
 from reel.base.errors import Conflict, InvalidMessage, ReelError
 from reel.base.strict_json import Json
 from reel.importing.adding import stretch
-from reel.importing.adding.conversation import CLIENT, TAG, Conversation, Target
+from reel.importing.adding.conversation import Conversation
+from reel.importing.adding.described import TAG
 from reel.importing.adding.log import Log
 from reel.importing.adding.stored import Stored
+from reel.importing.adding.target import CLIENT, Target
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
 from reel.replies import AgentRow
 from reel.requests import Call

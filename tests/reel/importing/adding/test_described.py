@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from reel.importing.adding.conversation import CLIENT
 from reel.importing.adding.described import Described
+from reel.importing.adding.target import CLIENT
 
 
 def _described(*changes: tuple[str, dict[str, Any]]) -> Described:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from reel.importing import tool_named
-from reel.importing.adding.conversation import CLIENT
 from reel.importing.adding.importer import SOURCE, Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
+from reel.importing.adding.target import CLIENT
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Found, Kept, Part, Said, Source, Step, Tool
 from reel.sync.client import Client
 from tests.reel.importing.samples import SAMPLES
