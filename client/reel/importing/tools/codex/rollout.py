@@ -6,21 +6,19 @@ All items are read; of the events, only those with data that the items lack.
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, BinaryIO
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.files import JsonLines, Line, lines_of, open_regular, open_zstd
 from reel.importing.sources.responses_items import Item, Items, left_out_of
 from reel.importing.steps import About, Back, Compacted, Counts, Kept, Part, Said, Source, Step
-from reel.importing.tools.codex import base
+from reel.importing.tools.codex import base, events
 from reel.importing.values import (
     digest,
     list_in,
     map_in,
     milliseconds,
     other_fields,
-    parse_record,
     tags_of,
     text_in,
     title_of,
@@ -29,8 +27,6 @@ from reel.providers.blocks import text as text_block
 from reel.providers.openai import PROVIDER
 
 NAME = "codex"
-# The number of lines that are read to determine whether the answers are items or events.
-_SCANNED = 2000
 # Records that contribute nothing to the conversation.
 _IGNORED = {
     "world_state": "state of files",
@@ -41,19 +37,6 @@ _IGNORED = {
     "realtime_item": "realtime",
 }
 _IGNORED_ITEMS = {"ghost_snapshot": "state of files"}
-# Events that repeat the items; all other known ones report the progress of a turn.
-_SHOWN = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
-_SHOWN_ITEMS = frozenset({"UserMessage", "AgentMessage", "Reasoning", "Plan", "ContextCompaction", "HookPrompt"})
-_DONE_ITEMS = frozenset({"CommandExecution", "FileChange", "Extension", "McpToolCall", "WebSearch", "ImageView"})
-_PROGRESS = frozenset(
-    {
-        *("task_started", "task_complete", "turn_started", "turn_complete", "agent_reasoning_section_break"),
-        *("exec_command_begin", "exec_command_end", "patch_apply_begin", "patch_apply_end", "turn_diff", "plan_update"),
-        *("mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end", "view_image_tool_call"),
-        *("entered_review_mode", "exited_review_mode", "context_compacted", "item_started", "turn_aborted"),
-        *("thread_name_updated", "thread_settings_applied", "undo_completed", "background_event", "stream_error"),
-    }
-)
 _WITH_PAYLOAD = ("turn_context", "response_item", "event_msg", "compacted")
 # The fields of which something is made, or that say where a record belongs.
 _ENVELOPE_FIELDS = frozenset({"type", "timestamp", "payload"})
@@ -119,7 +102,7 @@ class Rollout(JsonLines):
         """Yield the steps of the lines written since the last call."""
         if self._events_only is None:
             with self.open() as file:
-                self._events_only = _has_events_only(file)
+                self._events_only = events.has_events_only(file)
             yield from self._read_history()
         yield from super().steps()
 
@@ -269,24 +252,21 @@ class Rollout(JsonLines):
             self._answer = None
 
     def _read_event(self, event: Json, sent: int | None, line: int) -> Iterator[Step]:
-        kind, item = text_in(event, "type"), map_in(event, "item")
-        what = text_in(item, "type") if kind == "item_completed" else kind
+        kind, what, item = text_in(event, "type"), events.kind_of(event), map_in(event, "item")
         if kind == "token_count":
             yield from self._read_usage(event, sent, line)
         elif kind == "thread_rolled_back":
             self.counts.map()
             self._leave(event, _ROLLBACK_FIELDS)
             yield from self._roll_back(event.get("num_turns"))
-        elif self._events_only and (said := _shown(what, item or event)) is not None:
+        elif self._events_only and (said := events.said_in(what, item or event)) is not None:
             self.counts.map()
             self._leave(item or event, _SHOWN_FIELDS)
             yield from self._say(said, self._ref(event), sent, line)
-        elif what in _SHOWN or what in _SHOWN_ITEMS:
-            self.counts.ignore("shown to the person, and also an item")
-        elif what in _PROGRESS:
-            self.counts.ignore("progress of a turn")
+        elif rule := events.rule_for(what):
+            self.counts.ignore(rule)
         elif kind == "item_completed" and what:
-            if what in _DONE_ITEMS:
+            if what in events.DONE_ITEMS:
                 self.counts.map()
             else:
                 self.counts.note(f"item_completed/{what}")
@@ -376,35 +356,6 @@ def _as_item(payload: Json) -> Json:
         return payload
     failed = {"status": "failed"} if output.get("success") is False else {}
     return {**payload, "output": output.get("content_items") or output.get("content"), **failed}
-
-
-def _shown(what: str, event: Json) -> Item | None:
-    """Return a message that exists only as an event."""
-    role = {"user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant"}
-    if what not in role:
-        return None
-    parts = [text_in(part, "text") for part in list_in(event, "content")]
-    text = text_in(event, "message") or text_in(event, "text") or "".join(parts)
-    return Item(role[what], [text_block(text)])
-
-
-def _has_events_only(file: BinaryIO) -> bool:
-    """Return whether a thread's answers are events rather than items."""
-    shown = False
-    for line in islice(lines_of(file), _SCANNED):
-        try:
-            found = parse_record(line.data) or {} if line.data else {}
-        except (ValueError, RecursionError):
-            continue
-        payload = map_in(found, "payload")
-        kind = text_in(payload, "type")
-        if text_in(found, "type") == "response_item" and (
-            kind in ("reasoning", "function_call", "custom_tool_call") or text_in(payload, "role") == "assistant"
-        ):
-            return False
-        what = text_in(map_in(payload, "item"), "type") if kind == "item_completed" else kind
-        shown = shown or (text_in(found, "type") == "event_msg" and what in ("agent_message", "AgentMessage"))
-    return shown
 
 
 def _text_of(blocks: list[Json]) -> str:
