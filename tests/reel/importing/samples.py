@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from reel.importing import tool_named
 from reel.importing.steps import About, Compacted, Kept, Reading, Said, Step, Tool
@@ -70,36 +70,30 @@ def _codex(root: Path, texts: list[str], ident: str) -> None:
     made.write(root / "rollout-s.jsonl")
 
 
-def _gemini_cli(root: Path, texts: list[str], ident: str) -> None:
-    made = chats.Lines(ident)
-    for number, role, text in _roles(texts):
-        say = made.user if role == "user" else made.answer
-        say(f"{ident}{number}", text)
-    made.write(root / "session-s.jsonl")
+class _Talk(Protocol):
+    """A tool's records, made for tests."""
+
+    def user(self, key: str, text: str, /) -> object:
+        """Add a prompt."""
+
+    def answer(self, key: str, text: str, /) -> object:
+        """Add an answer."""
+
+    def write(self, path: Path, /) -> object:
+        """Write the file."""
 
 
-def _pi(root: Path, texts: list[str], ident: str) -> None:
-    made = test_pi.Session(ident)
-    for number, role, text in _roles(texts):
-        say = made.user if role == "user" else made.answer
-        say(f"{ident}{number}", text)
-    made.write(root / "s.jsonl")
+def _talk(make: Callable[[str], _Talk], file: str) -> Callable[[Path, list[str], str], object]:
+    """Return what writes a conversation of prompts and answers."""
 
+    def write(root: Path, texts: list[str], ident: str) -> object:
+        made = make(ident)
+        for number, role, text in _roles(texts):
+            say = made.user if role == "user" else made.answer
+            say(f"{ident}{number}", text)
+        return made.write(root / file)
 
-def _copilot_cli(root: Path, texts: list[str], ident: str) -> None:
-    made = test_copilot_cli.Session(ident)
-    for number, role, text in _roles(texts):
-        say = made.user if role == "user" else made.answer
-        say(f"{ident}{number}", text)
-    made.write(root / "s.jsonl")
-
-
-def _qwen_code(root: Path, texts: list[str], ident: str) -> None:
-    made = test_qwen_code.Session(ident)
-    for number, role, text in _roles(texts):
-        say = made.user if role == "user" else made.answer
-        say(f"{ident}{number}", text)
-    made.write(root / "s.jsonl")
+    return write
 
 
 def _aider(root: Path, texts: list[str], _ident: str) -> None:
@@ -212,10 +206,10 @@ def _opencode_2(root: Path, texts: list[str], ident: str) -> None:
 SAMPLES = {
     "claude-code": Sample("claude-code", "s.jsonl", "line", _claude_code),
     "codex": Sample("codex", "rollout-s.jsonl", "line", _codex),
-    "gemini-cli": Sample("gemini-cli", "session-s.jsonl", "line", _gemini_cli),
-    "pi": Sample("pi", "s.jsonl", "line", _pi),
-    "copilot-cli": Sample("copilot-cli", "s.jsonl", "line", _copilot_cli),
-    "qwen-code": Sample("qwen-code", "s.jsonl", "line", _qwen_code),
+    "gemini-cli": Sample("gemini-cli", "session-s.jsonl", "line", _talk(chats.Lines, "session-s.jsonl")),
+    "pi": Sample("pi", "s.jsonl", "line", _talk(test_pi.Session, "s.jsonl")),
+    "copilot-cli": Sample("copilot-cli", "s.jsonl", "line", _talk(test_copilot_cli.Session, "s.jsonl")),
+    "qwen-code": Sample("qwen-code", "s.jsonl", "line", _talk(test_qwen_code.Session, "s.jsonl")),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),
     "reel": Sample("reel", "s.jsonl", "line", _reel),
