@@ -79,7 +79,7 @@ def test_output_of_earlier_versions(tmp_path: Path) -> None:
 def test_a_sub_agent(tmp_path: Path) -> None:
     """What a sub-agent says is a conversation of its own, which names the session; the session goes on without it."""
     made = Session().user("u", "Hi").answer("a", "", call("task"))
-    made.event("assistant.message", "s1", content="I look", toolRequests=[], parentToolCallId="task")
+    made.event("assistant.message", "s1", content="I look", toolRequests=[], model="m2", parentToolCallId="task")
     made.event("assistant.message", "s2", agentId="task", content="Found", toolRequests=[])
     made.event("tool.execution_complete", "r", toolCallId="task", success=True, result={"content": "Found"})
 
@@ -88,7 +88,8 @@ def test_a_sub_agent(tmp_path: Path) -> None:
     steps = outline(found.steps)
     assert ["user:u", "assistant:a", "part:/task", "assistant:s1", "assistant:s2", "tool:r", "assistant:b"] == steps[:7]
     parts = [step for step in found.steps if getattr(step, "part", None) == "/task"]
-    assert "copilot-cli/s" == parts[0].tags["parent"]  # type: ignore[union-attr]  # a description
+    tags = parts[-1].tags  # type: ignore[union-attr]  # a description
+    assert ("copilot-cli/s", "/w", "m2") == (tags["parent"], tags["cwd"], tags["model"])
 
 
 def test_system_prompts_and_compactions(tmp_path: Path) -> None:

@@ -107,24 +107,28 @@ class Session(JsonLines):
         }
         facts.update({key: value for key, value in told.items() if value})
 
-    def _in(self, part: str) -> Iterator[Step]:
-        """Go to the conversation of a part: that of a sub-agent, or the session's own."""
-        name = f"/{id_in_name(part)}" if part else ""
+    def _about_part(self, part: str) -> Description:
+        """Return what is known of the conversation of a part: that of a sub-agent, or the session's own."""
         if part not in self._about:
-            about = {**self.source.about, "parent": self.source.conversation}
-            self._about[part] = Description(NAME, self.source._replace(about=about), name)
-            self._about[part].facts["cwd"] = self._about[""].facts.get("cwd", "")
+            source = self.source._replace(about={**self.source.about, "parent": self.source.conversation})
+            about = self._about[part] = Description(NAME, source, f"/{id_in_name(part)}")
+            about.facts["cwd"] = self._about[""].facts.get("cwd", "")
             self._trees[part] = RecordTree()
-        if part != self._part or not self._about[part].has_begun:
+        return self._about[part]
+
+    def _in(self, part: str) -> Iterator[Step]:
+        """Go to the conversation of a part."""
+        about = self._about_part(part)
+        if part != self._part or not about.has_begun:
             self._part = part
-            yield self._about[part].tell()
+            yield about.tell()
 
     def _say(
         self, kind: str, found: Json, data: Json, event: str, parent: str, part: str, sent: int | None, line: int
     ) -> Iterator[Step]:
         self.counts.map()
         self.counts.left_out.update(left_out_of(kind, found))
-        tree = self._trees.setdefault(part, RecordTree())
+        about, tree = self._about_part(part), self._trees[part]
         if part:
             parent = tree.newest
         role, metadata, blocks = "user", {}, list[Json]()
@@ -135,7 +139,7 @@ class Session(JsonLines):
             role, blocks = "assistant", answer_blocks(data, self._refusals)
             model = text_in(data, "model")
             metadata = made_by(NAME, model)
-            self._take_model(model, part)
+            about.facts["model"] = model or about.facts.get("model", "")
         elif kind == "tool.user_requested":
             role, blocks, metadata = "assistant", [call_of(data)], {"provider": NAME}
         else:
@@ -144,7 +148,6 @@ class Session(JsonLines):
             tree.add(event, parent)
             return
         yield from self._in(part)
-        tree = self._trees[part]
         yield from tree.follow(parent)
         said = Said(role, (Part(event, []),), metadata, sent, line)
         yield from said_from(blocks, role, said, self._refusals)
@@ -158,10 +161,6 @@ class Session(JsonLines):
             self._about[""].prompt(shown)
         is_other = text_in(data, "transformedContent") not in ("", shown)
         return {"provider": NAME, "display": shown} if shown and is_other else {}
-
-    def _take_model(self, model: str, part: str) -> None:
-        if model and part in self._about:
-            self._about[part].facts["model"] = model
 
     def _count_output(self, data: Json, event: str, sent: int | None, line: int) -> Iterator[Step]:
         """Count the output of an answer whose request has no usage of its own, as in earlier versions."""
