@@ -196,6 +196,8 @@ def _dry_run(history: _History) -> Totals:
 
 def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
     """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
+    if not history.sources:  # of a tool that is watched
+        return Totals()
     is_own = history.tool.name == "reel"
     stones = Tombstones(f"{state_directory()}/{TOMBSTONES}", str(ctx.socket))
     restore = ctx.args.restore_purged

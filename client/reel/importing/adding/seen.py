@@ -4,11 +4,11 @@ This is only an optimization: without it, everything is read again, and found to
 """
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from reel.importing.adding import state_file
 from reel.importing.steps import Source
 from reel.importing.values import digest
 
@@ -26,6 +26,8 @@ class Seen:
     def __init__(self, path: str) -> None:
         self._path = path
         self._sources: dict[str, list[object]] = {}
+        # Whether the file lacks something.
+        self._is_changed = False
         with suppress(OSError, ValueError):
             kept = json.loads(Path(path).read_text(encoding="utf-8"))
             if type(kept) is dict and kept.get("version") == _VERSION and type(kept.get("sources")) is dict:
@@ -49,15 +51,15 @@ class Seen:
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
         """Record that a source was imported into agents, with their current heads."""
         self._sources[_key(source)] = [source.size, source.modified, _facts(source), dict(heads)]
+        self._is_changed = True
 
     def save(self) -> None:
-        """Write the file; if that fails, everything is read again the next time."""
-        new = f"{self._path}.new"
+        """Write the file if something is new; if that fails, everything is read again the next time."""
+        if not self._is_changed:  # an import that watches saves every two seconds, for each tool
+            return
         with suppress(OSError):
-            Path(self._path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                json.dump({"version": _VERSION, "sources": self._sources}, file)
-            Path(new).replace(self._path)
+            state_file.replace(self._path, {"version": _VERSION, "sources": self._sources})
+            self._is_changed = False
 
 
 def _facts(source: Source) -> str:

@@ -6,13 +6,14 @@ it, nor try names without the key beside it. Each daemon has its own, because an
 
 import hmac
 import json
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
+
+from reel.importing.adding import state_file
 
 # The file, in the state directory.
 NAME = "purged.json"
@@ -67,10 +68,4 @@ class Tombstones:
 
     def _save(self, dates: dict[str, str]) -> None:
         self._dates = dates
-        new = f"{self._path}.new"
-        Path(self._path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"key": self._key, "dates": dates}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(new).replace(self._path)
+        state_file.replace(self._path, {"key": self._key, "dates": dates})

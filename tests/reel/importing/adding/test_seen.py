@@ -80,3 +80,15 @@ def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     assert saved(str(tmp_path / "file/imported.json")).conversations(SOURCE, HEADS) is None
+
+
+def test_an_import_without_news(path: str) -> None:
+    """It leaves the file alone, and the next one with news writes it."""
+    seen = saved(path)
+    os.remove(path)
+
+    seen.save()
+    assert not os.path.exists(path)
+    seen.add(SOURCE, HEADS)
+    seen.save()
+    assert os.path.exists(path)
