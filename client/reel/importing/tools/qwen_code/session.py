@@ -32,18 +32,8 @@ _NOTES = ("slash_command", "at_command", "session_notes", "parent_session", "ses
 # The fields of a record of which something is made, or that say where it belongs.
 _FIELDS = frozenset(
     {
-        *(
-            "uuid",
-            "parentUuid",
-            "sessionId",
-            "timestamp",
-            "type",
-            "subtype",
-            "provenance",
-            "cwd",
-            "version",
-            "gitBranch",
-        ),
+        *("uuid", "parentUuid", "sessionId", "timestamp", "type", "subtype", "provenance", "cwd", "version"),
+        "gitBranch",
         *("message", "model", "usageMetadata", "contextWindowSize", "promptId", "systemPayload"),
     }
 )
