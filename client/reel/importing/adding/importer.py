@@ -1,24 +1,16 @@
 """Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from reel import requests
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation
-from reel.importing.adding.described import TAG
-from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
-from reel.importing.adding.target import Target, read_log
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Tool
-from reel.importing.values import digest
-from reel.replies import AgentRow
 
-# The tag that names the file of a conversation.
-SOURCE = "source"
 # The rule for the records of a file whose conversations were all killed or purged here.
 LEFT_ALONE = "killed or purged here"
 # How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
@@ -93,25 +85,13 @@ class Importer:
         self._seen = seen
         self._is_purged = is_purged
         self._restore = restore
-        self._named: dict[str, AgentRow] = {}
-        self._tagged: dict[str, AgentRow] = {}
-        self._heads: dict[str, int] = {}
-        # Agents created in the meantime, by the names of their conversations.
-        self._made: dict[str, str] = {}
-        # The files of conversations, by their names.
-        self._files: dict[str, str] = {}
+        self._agents = Agents(pipeline)
         self._sent: list[_Read] = []
         self.totals = Totals()
 
     def look(self) -> None:
         """List the existing agents."""
-        for row in self._pipeline.iter_agents():
-            self._heads[row.id] = row.head
-            if row.alive or row.name not in self._named:
-                self._named[row.name] = row
-            if (conversation := row.tags.get(TAG)) is not None:
-                self._tagged.setdefault(conversation, row)
-                self._files.setdefault(conversation, row.tags.get(SOURCE, ""))
+        self._agents.look()
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
         """Import sources; yield the totals whenever some are done.
@@ -120,7 +100,7 @@ class Importer:
             NotRunning: the daemon went away.
         """
         for source in sources:
-            if (unchanged := self._seen.conversations(source, self._heads)) is not None:
+            if (unchanged := self._seen.conversations(source, self._agents.heads)) is not None:
                 self.totals.sources += 1
                 self.totals.bytes += source.size
                 self.totals.unchanged += unchanged
@@ -168,7 +148,7 @@ class Importer:
         for conversation in conversations.values():
             conversation.finish()
             if conversation.made:
-                self._made[conversation.name] = conversation.agent
+                self._agents.made[conversation.name] = conversation.agent
         if careful:
             self._pipeline.drain()
         return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
@@ -185,7 +165,7 @@ class Importer:
     ) -> Conversation | None:
         name = source.conversation + about.part
         if tool.by_position:
-            name = self._name_of_file(name, about.tags[SOURCE])
+            name = self._agents.name_of_file(name, about.tags[SOURCE])
         if name in skipped:
             return None
         if name not in conversations:
@@ -194,7 +174,7 @@ class Importer:
                 return None
             fork_of = source.conversation + about.fork_of if about.fork_of else "" if about.part else source.fork_of
             stored = Stored() if tool.by_position else None
-            target = self._target(name, self._parent(fork_of, conversations), stored)
+            target = self._agents.target(name, self._parent(fork_of, conversations), stored)
             if target is None:
                 skipped.add(name)
                 self.totals.killed.append(name)
@@ -204,24 +184,12 @@ class Importer:
 
     def _stays_away(self, name: str) -> bool:
         """Return whether a conversation was purged here and is not to come back; note either."""
-        if self._find(name) is not None or name in self._made or not self._is_purged(name):
+        if self._agents.agent_of(name) or not self._is_purged(name):
             return False
         noted = self.totals.restored if self._restore else self.totals.purged
         if name not in noted:
             noted.append(name)
         return not self._restore
-
-    def _name_of_file(self, name: str, path: str) -> str:
-        """Return the name of a conversation in a file: another one if there is one of this name in another file.
-
-        A file that is gone was moved: its conversation goes on in this one.
-        """
-        names = [name, f"{name}-{digest(path)}"]
-        own = [one for one in names if self._files.get(one) == path]
-        free = [one for one in names if not Path(self._files.get(one, "")).is_file()]
-        found = (own or free or names[-1:])[0]
-        self._files[found] = path
-        return found
 
     def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
         """Return the agent of a conversation's origin, or an empty string if it is not a fork."""
@@ -229,46 +197,7 @@ class Importer:
             read.flush()
             if read.agent:
                 return read.agent
-        return self._made.get(name) or (found.id if (found := self._find(name)) else "")
-
-    def _target(self, name: str, parent: str, stored: Stored | None) -> Target | None:
-        """Return the agent for a conversation; ``None`` if it was killed here.
-
-        Args:
-            name: the conversation.
-            parent: the agent that it is a fork of.
-            stored: takes note of what the messages of the agent say.
-        """
-        if (made := self._made.get(name)) is not None:
-            return self._existing(name, self._row_of(made), stored)
-        row = self._named.get(name) or self._tagged.get(name)
-        if row is not None:
-            return self._existing(name, row, stored) if row.alive else None
-        if not parent:
-            return Target(name, None, Log())
-        return Target(name, None, read_log(self._pipeline, parent), parent, is_fork=True)
-
-    def _find(self, name: str) -> AgentRow | None:
-        return (self._named.get(name) or self._tagged.get(name)) if name else None
-
-    def _row_of(self, agent: str) -> AgentRow:
-        info = self._pipeline.call(requests.agent(agent))
-        return AgentRow(info.id, info.name, info.title, info.tags, info.alive, info.head, info.created, info.updated)
-
-    def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
-        """Return the agent, or a replacement for one that was changed here."""
-        number = 2
-        first = row
-        while (beside := self._named.get(f"{name}@{number}")) is not None:
-            row, number = beside, number + 1
-        if not row.alive:
-            return None
-        if first is row and row.tags.get(TAG) != name:
-            return Target(f"{name}@{number}", None, Log())
-        log = read_log(self._pipeline, row.id, stored)
-        if log.changed:
-            return Target(f"{name}@{number}", None, log, row.id, stored=stored)
-        return Target(row.name, row, log, stored=stored)
+        return self._agents.agent_of(name)
 
     def _count(self, read: _Read) -> None:
         totals, heads = self.totals, dict[str, int]()
@@ -294,7 +223,7 @@ class Importer:
             read.counts.disuse(WITHOUT_MESSAGE if not read.killed else LEFT_ALONE)
         totals.counts.add(read.counts)
         if complete:
-            self._heads |= heads
+            self._agents.heads |= heads
             self._seen.add(read.source, heads)
 
     def _count_conversation(self, conversation: Conversation) -> None:
@@ -314,7 +243,7 @@ class Importer:
 
         Of one without a message there is no agent, and one in several files may have been made a moment ago.
         """
-        return bool(conversation.agent) and conversation.failure is None and conversation.name not in self._made
+        return bool(conversation.agent) and conversation.failure is None and conversation.name not in self._agents.made
 
 
 def _was_changed(conversation: Conversation, source: Source) -> Problem:

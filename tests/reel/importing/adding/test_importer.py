@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from reel.importing import tool_named
-from reel.importing.adding.importer import SOURCE, Importer, Totals
+from reel.importing.adding.agents import SOURCE
+from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
