@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reel.cli.line.servers import SERVERS
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.streams.samples.anthropic import ANTHROPIC
 from tests.reel.streams.samples.google import GEMINI
@@ -284,6 +285,31 @@ def test_setup_of_a_server_that_is_not_there(reel: Reel, fake: Fake, settings: P
     assert "via" not in settings.read_text()
     reel("setup", "box", "--url", fake.url)
     assert settings.read_text().startswith('via = "box"\n')
+
+
+@pytest.mark.usefixtures("settings")
+def test_setup_of_a_server_whose_key_is_not_set(reel: Reel, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """stderr says so although the server is there: a question would be refused."""
+    monkeypatch.delenv("BOX_KEY", raising=False)
+    refused = reel("setup", "box", "--url", fake.url, "--key", "BOX_KEY")
+
+    assert "box cannot be reached, or its key is not set" in refused.err
+    assert "BOX_KEY is not set" in reel("ask", "What is 2+2?").err
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, "http://localhost:11434"),
+        ("box", "http://box:11434"),
+        ("box:80/a/", "http://box:80/a"),
+        ("[::1]", "http://[::1]:11434"),
+        ("HTTPS://box", "HTTPS://box"),
+    ],
+)
+def test_the_address_of_ollama(given: str | None, expected: str) -> None:
+    """$OLLAMA_HOST may leave out the scheme, and then the port, as for Ollama itself."""
+    assert expected == SERVERS["ollama"].address(None, {"OLLAMA_HOST": given} if given else {})
 
 
 def test_setup_if_via_names_nobody(reel: Reel, fake: Fake, settings: Path) -> None:

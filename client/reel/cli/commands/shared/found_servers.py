@@ -85,7 +85,7 @@ def look_around(environment: Mapping[str, str]) -> list[FoundServer]:
 
 def named_server(name: str, url: str, format: str, key: str | None, model: str | None) -> FoundServer:  # noqa: A002 - the protocol's name
     """Return the server at an address; the first model that it lists is asked if none is named."""
-    base = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
+    base = SERVERS[format].address(url, os.environ)
     listed = () if model else models_of(format, base, os.environ.get(key or "") or None)
     return FoundServer(name, format, model or next(iter(listed), None), base, key)
 
@@ -105,8 +105,7 @@ def _cloud(cloud: _Cloud, environment: Mapping[str, str]) -> FoundServer | None:
 
 
 def _ollama(environment: Mapping[str, str]) -> FoundServer | None:
-    given = environment.get("OLLAMA_HOST", "")
-    url = f"http://{given}" if given and "://" not in given else given or SERVERS["ollama"].base
+    url = SERVERS["ollama"].address(None, environment)
     if urlsplit(url).hostname == "0.0.0.0":  # noqa: S104 - where a server listens; a client asks this machine
         url = url.replace("0.0.0.0", "localhost")  # noqa: S104 - as above
     listed = models_of("ollama", url, None)
@@ -120,15 +119,17 @@ def _local(name: str, url: str, dialect: str) -> FoundServer | None:
 
 
 def can_answer(provider: Mapping[str, Any]) -> bool:
-    """Return whether a provider is a command, or a server whose key is set, or one at an address that answers."""
+    """Return whether a provider is a command, or a server that has its key, and that answers if it is not the API's."""
     if "command" in provider:
         return True
     server = SERVERS[provider["format"]]
-    if "url" not in provider and server.keys:
-        return any(map(os.environ.get, (provider["key"],) if "key" in provider else server.keys))
+    if server.missing_key(provider.get("key"), provider.get("url"), os.environ) is not None:
+        return False
     url = server.address(provider.get("url"), os.environ)
+    if url == server.base and server.keys:
+        return True
     try:
-        with urlopen(url if "://" in url else f"http://{url}", timeout=_PATIENCE):  # noqa: S310 - as configured
+        with urlopen(url, timeout=_PATIENCE):  # noqa: S310 - as configured
             return True
     except HTTPError:
         return True  # it refuses, so it is there
@@ -139,10 +140,7 @@ def can_answer(provider: Mapping[str, Any]) -> bool:
 def models_of(format: str, base: str, key: str | None) -> list[str]:  # noqa: A002 - the protocol's name
     """Return the models that a server lists and that answer questions; none if it does not tell."""
     server = SERVERS[format]
-    headers = dict(server.headers)
-    if key:
-        name, value = server.header
-        headers[name] = value.format(key=key.strip())
+    headers = server.headers_with(key and key.strip())
     with suppress(OSError, HTTPException, ValueError, AttributeError, TypeError):
         with urlopen(Request(base.rstrip("/") + server.models, headers=headers), timeout=_PATIENCE) as reply:  # noqa: S310 - as configured
             found = json.load(reply)

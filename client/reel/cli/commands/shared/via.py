@@ -86,9 +86,9 @@ class Provider(NamedTuple):
         """Send a request."""
         if self.command is not None:
             return Run(self.command, rendered.body)
-        from reel.cli.commands.shared.http_call import HttpCall, Target  # noqa: PLC0415 - a command does without
+        from reel.cli.commands.shared.http_call import HttpCall  # noqa: PLC0415 - a command does without
 
-        return HttpCall(Target(self.name, self.format, self.model, self.url, self.key), rendered)
+        return HttpCall(self, rendered)
 
 
 def has_provider(ctx: Context) -> bool:
@@ -146,9 +146,9 @@ def provider_of(ctx: Context, via: str | None = None, model: str | None = None) 
         cache=None if cache == "off" else cache,
     )
     if made.command is None:
-        from reel.cli.commands.shared.http_call import Target, require_callable  # noqa: PLC0415 - as above
+        from reel.cli.commands.shared.http_call import require_callable  # noqa: PLC0415 - as above
 
-        require_callable(Target(made.name, made.format, made.model, made.url, made.key))
+        require_callable(made)
     return made
 
 
