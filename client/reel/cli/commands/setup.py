@@ -63,7 +63,7 @@ def setup(ctx: Context) -> int:
 
 def _why_no_answer(settings: Settings) -> str | None:
     """Return why nobody would answer now; ``None`` if somebody would."""
-    name = settings.via or (next(iter(settings.providers)) if len(settings.providers) == 1 else None)
+    name = settings.answering
     if name is None:
         return "no provider of it can be reached, or its key is not set; so via is not set"
     if name in settings.providers:

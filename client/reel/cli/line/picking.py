@@ -87,8 +87,7 @@ def choose_agent(ctx: Context, command: str) -> bool:
 
 def _is_answered(ctx: Context) -> bool:
     """Return whether anything says who answers."""
-    args, settings = ctx.args, ctx.settings
-    return bool(args.via or args.model or settings.via or settings.providers)
+    return bool(ctx.args.via or ctx.args.model or ctx.settings.answering)
 
 
 class _Choosing:

@@ -49,6 +49,11 @@ class Settings(NamedTuple):
     # Commands that carry out what a model calls, each with its command line and what the model is told of it.
     tools: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
 
+    @property
+    def answering(self) -> str | None:
+        """Who answers if the command line does not say: the provider, or the command, of ``via``, or the only one."""
+        return self.via or (next(iter(self.providers)) if len(self.providers) == 1 else None)
+
 
 def settings_file() -> str:
     """Return the path of the file, which need not exist."""

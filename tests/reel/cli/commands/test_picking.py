@@ -94,8 +94,12 @@ def test_a_command_without_a_name(tmux: Tmux, client: Client, name: str, command
 
 
 @pytest.mark.slow
-def test_a_chat_that_nobody_would_answer(tmux: Tmux, client: Client) -> None:
-    """What is missing is said before a conversation is chosen."""
+@pytest.mark.parametrize("providers", ["", "ab"])
+def test_a_chat_that_nobody_would_answer(tmux: Tmux, client: Client, tmp_path: Path, providers: str) -> None:
+    """What is missing is said before a conversation is chosen, also if none of several providers is named."""
+    tables = (f'[providers.{provider}]\ncommand = "cat"\nformat = "gemini"\n' for provider in providers)
+    (tmp_path / ".config/reel").mkdir(parents=True)
+    (tmp_path / ".config/reel/reel.toml").write_text("".join(tables))
     client.create()
     typed(tmux, "chat", "Enter")
 

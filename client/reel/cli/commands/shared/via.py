@@ -93,7 +93,7 @@ class Provider(NamedTuple):
 
 def has_provider(ctx: Context) -> bool:
     """Return whether ``--via`` or ``reel.toml`` says who answers."""
-    return bool(ctx.args.via or ctx.settings.via or len(ctx.settings.providers) == 1)
+    return bool(ctx.args.via or ctx.settings.answering)
 
 
 def provider_of(ctx: Context, via: str | None = None, model: str | None = None) -> Provider:
@@ -109,7 +109,7 @@ def provider_of(ctx: Context, via: str | None = None, model: str | None = None) 
     """
     args, known, is_other = ctx.args, ctx.settings.providers, via is not None
     wanted, of_model = _model(ctx, model or args.model)
-    via = via or of_model or args.via or ctx.settings.via or (next(iter(known)) if len(known) == 1 else None)
+    via = via or of_model or args.via or ctx.settings.answering
     if not via:
         names = f" ({', '.join(known)})" if known else ""
         raise UsageError(
