@@ -13,9 +13,10 @@ from reel.cli.commands.edit import write_in_editor
 from reel.cli.commands.shared.answering import answer
 from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.prompt import FENCE, Prompt
+from reel.cli.commands.shared.provider import Provider
 from reel.cli.commands.shared.question import Question
 from reel.cli.commands.shared.tool_runs import ToolRuns, declared
-from reel.cli.commands.shared.via import Provider, provider_of
+from reel.cli.commands.shared.via import provider_of
 from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, ReelError
 from reel.cli.commands.shared.bodies import show_changes
-from reel.cli.commands.shared.via import Provider, Running
+from reel.cli.commands.shared.provider import Provider
+from reel.cli.commands.shared.running import Running, run
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.ending import Ending, ended_by_signals
@@ -60,7 +61,7 @@ def answer(
 
 def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: Ending, *, tells_calls: bool) -> Outcome:
     begun: Answer | None = None
-    run: Running | None = None
+    running: Running | None = None
     end = (0, "")
     try:
         with ctx.client.answer(
@@ -76,13 +77,13 @@ def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: En
                 raise UsageError("there is nothing to answer; say something first")
             _show_dropped(ctx, begun.rendered)
             echo.wait("waiting for the answer")
-            run = provider.run(begun.rendered)
+            running = run(provider, begun.rendered)
             try:
-                for piece in run:
+                for piece in running:
                     echo.write(begun.feed(piece))
             finally:
                 ending.defer()
-                end = run.close()
+                end = running.close()
     except (KeyboardInterrupt, Ended) as stop:
         echo.end()
         for note in getattr(stop, "__notes__", ()):  # that, and where, the log keeps what had come
@@ -95,7 +96,7 @@ def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: En
         return Outcome(REFUSED)
     except ReelError as error:
         echo.end()
-        if begun is not None and run is not None and "kept" not in error.data:
+        if begun is not None and running is not None and "kept" not in error.data:
             _keep(ctx, agent, provider, begun)
         raise
     return _finished(ctx, provider, begun, echo, end, tells_calls=tells_calls)

@@ -21,7 +21,7 @@ from reel.version import __version__
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from reel.cli.commands.shared.via import Provider
+    from reel.cli.commands.shared.provider import Provider
 
 _CHUNK = 1 << 16
 # Seconds without a byte; some models think for minutes before they say anything.
