@@ -127,15 +127,15 @@ def _is_signed(metadata: Json) -> bool:
     return not _SIGNATURES.isdisjoint(metadata)
 
 
-def is_signed_elsewhere(block: Json, dialect: str | None) -> bool:
-    """Whether a block was signed in another dialect; one that is not known is not another."""
-    return dialect is not None and is_made_elsewhere(block.get("provider_metadata") or {}, dialect)
+def signed_elsewhere(block: Json, dialect: str | None) -> str | None:
+    """Return the other dialect in which a block was signed; ``None`` if it was signed in this one, or in none."""
+    return None if dialect is None else made_elsewhere(block.get("provider_metadata") or {}, dialect)
 
 
-def is_made_elsewhere(metadata: Json, dialect: str | None) -> bool:
-    """Whether what has such metadata was made in another dialect."""
+def made_elsewhere(metadata: Json, dialect: str | None) -> str | None:
+    """Return the other dialect of what has such metadata; one that is not known is not another."""
     made_in = metadata.get(DIALECT)
-    return dialect is not None and made_in is not None and made_in != dialect
+    return None if dialect is None or made_in is None or made_in == dialect else str(made_in)
 
 
 def why_signature_lost(block: Json, provider: str, model: str | None, dialect: str | None = None) -> str | None:
@@ -148,7 +148,8 @@ def why_signature_lost(block: Json, provider: str, model: str | None, dialect: s
     made_by = metadata.get("model")
     if not reads(model, made_by, metadata):
         return f"the signature of another model, {made_by}"
-    return f"the signature of {metadata[DIALECT]}" if is_signed_elsewhere(block, dialect) else None
+    other = made_elsewhere(metadata, dialect)
+    return None if other is None else f"the signature of {other}"
 
 
 def why_not_transferable(block: Json, provider: str, model: str | None, *, moves: bool = False) -> str | None:

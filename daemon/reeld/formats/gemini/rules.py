@@ -9,7 +9,7 @@ from reel.providers.gemini import BESIDE_DATA, PROVIDER
 from reel.providers.metadata import is_own, opaque_object
 from reeld.formats.format import IN_RESULTS, Position, ServerToolHalf
 from reeld.formats.model import is_thought
-from reeld.formats.naming import DIALECT, is_signed_elsewhere, reads, why_not_transferable
+from reeld.formats.naming import reads, signed_elsewhere, why_not_transferable
 
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
 _SIGNING_SINCE = 3
@@ -32,8 +32,8 @@ def why_unsendable(dialect: str | None, block: Json, position: Position, model: 
         return _why_media_unsendable(block, position, model)
     if (why := why_not_transferable(block, PROVIDER, model)) is not None:
         return why
-    if is_signed_elsewhere(block, dialect) and (kind == "thinking" or _is_only_signed(block)):
-        return f"{'thinking' if kind == 'thinking' else 'a signature'} of {block['provider_metadata'][DIALECT]}"
+    if (other := signed_elsewhere(block, dialect)) and (kind == "thinking" or _is_only_signed(block)):
+        return f"{'thinking' if kind == 'thinking' else 'a signature'} of {other}"
     if kind == "redacted_thinking":
         return "Gemini has no redacted thinking"
     if kind == "opaque":
@@ -109,7 +109,7 @@ def is_signing(model: str | None) -> bool:
 def signature(block: Json, model: str | None, dialect: str | None = None) -> str | None:
     """Return the signature of a block if this model made it, in this dialect (rules G3, G13 and X7)."""
     metadata = block.get("provider_metadata") or {}
-    if is_signed_elsewhere(block, dialect):
+    if signed_elsewhere(block, dialect):
         return None
     if metadata.get("provider") == PROVIDER and reads(model, metadata.get("model"), metadata):
         found = metadata.get("signature") or block.get("signature")

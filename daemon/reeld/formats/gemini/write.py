@@ -10,7 +10,7 @@ from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import accepted_keys, is_signing, signature
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
-from reeld.formats.naming import DIALECT, is_signed_elsewhere
+from reeld.formats.naming import signed_elsewhere
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.tool_names import ToolNames
 
@@ -61,8 +61,8 @@ def _signed_parts(pieces: list[Piece], context: RenderContext, dialect: str | No
             if is_first and is_signing(model) and not signature(piece.block, model, dialect):
                 part["thoughtSignature"] = UNSIGNED
             is_first = False
-        elif is_signed_elsewhere(piece.block, dialect) and part.pop("thoughtSignature", None):
-            context.note(piece, "dropped", f"the signature of {piece.block['provider_metadata'][DIALECT]}")
+        elif (other := signed_elsewhere(piece.block, dialect)) and part.pop("thoughtSignature", None):
+            context.note(piece, "dropped", f"the signature of {other}")
         parts.append(part)
     return parts
 

@@ -8,7 +8,7 @@ from reeld.formats.fields import why_continues
 from reeld.formats.format import IN_RESULTS, LoopThinking, Position, ServerToolHalf
 from reeld.formats.gemini.rules import is_signing, signature
 from reeld.formats.gemini_interactions.steps import content_part, is_call, lone_signature, server_step
-from reeld.formats.naming import DIALECT, is_signed_elsewhere, why_not_transferable
+from reeld.formats.naming import signed_elsewhere, why_not_transferable
 
 # The keys with which a request continues a history outside of its body (rule I8).
 OUTSIDE = ("previous_interaction_id", "continuation_token")
@@ -37,8 +37,8 @@ def why_unsendable(dialect: str | None, block: Json, position: Position, model: 
         return _why_media_unsendable(block, position, model)
     if (why := why_not_transferable(block, PROVIDER, model)) is not None:
         return why
-    if is_signed_elsewhere(block, dialect) and (kind == "thinking" or lone_signature(block)):
-        return f"{'thinking' if kind == 'thinking' else 'a signature'} of {block['provider_metadata'][DIALECT]}"
+    if (other := signed_elsewhere(block, dialect)) and (kind == "thinking" or lone_signature(block)):
+        return f"{'thinking' if kind == 'thinking' else 'a signature'} of {other}"
     if kind == "redacted_thinking":
         return "Gemini has no redacted thinking"
     if kind == "opaque":

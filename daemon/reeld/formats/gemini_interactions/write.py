@@ -19,7 +19,7 @@ from reeld.formats.gemini_interactions.steps import (
     server_step,
 )
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
-from reeld.formats.naming import DIALECT, is_signed_elsewhere
+from reeld.formats.naming import signed_elsewhere
 from reeld.formats.tool_names import ToolNames
 
 # Other tools than functions have names that are not called.
@@ -58,8 +58,8 @@ def _steps(piece: Piece, context: RenderContext, dialect: str | None) -> list[Js
         if lone is not None:
             return [{"type": "thought", "signature": lone}]
         step = server_step(block) or {"type": "model_output", "content": [_content(block)]}
-        if is_signed_elsewhere(block, dialect) and step.pop("signature", None):
-            context.note(piece, "dropped", f"the signature of {block['provider_metadata'][DIALECT]}")
+        if (other := signed_elsewhere(block, dialect)) and step.pop("signature", None):
+            context.note(piece, "dropped", f"the signature of {other}")
         return [step]
     before = [{"type": "thought", "signature": signed}] if signed else []
     if block["type"] == "tool_call":

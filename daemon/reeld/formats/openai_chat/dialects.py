@@ -16,7 +16,7 @@ from reel.providers.openai import PROVIDER
 from reeld.formats.gemini.rules import is_signing
 from reeld.formats.gemini.write import UNSIGNED
 from reeld.formats.model import Piece
-from reeld.formats.naming import is_made_elsewhere, reads, sent_id
+from reeld.formats.naming import made_elsewhere, reads, sent_id
 from reeld.formats.openai_chat.dialect import PICTURES_ONLY, TEXT_ONLY, Dialect, Media, Reasoning, text_of
 
 
@@ -205,7 +205,7 @@ def _signature_of_text(dialect: str | None, metadata: Json, model: str | None) -
 
 def _signature(dialect: str | None, metadata: Json, of_message: Json, model: str | None) -> Json:
     """Return the signature that came with an answer, if it was this model's, and this server's (rule G13)."""
-    if is_made_elsewhere(metadata, dialect) or not reads(model, of_message.get("model"), of_message):
+    if made_elsewhere(metadata, dialect) or not reads(model, of_message.get("model"), of_message):
         return {}
     kept = restore_keys(metadata, PROVIDER, ("extra_content",))
     match kept:
