@@ -246,10 +246,9 @@ async def _listening_beside(config: Config) -> AsyncIterator[list[PathListener]]
 
     If that is not possible, as on some network file systems, clients find the daemon on its own socket only.
     """
-    path = config.socket if is_url(config.database) else socket_beside(config.database)
     async with AsyncExitStack() as stack:
         listeners: list[PathListener] = []
-        if path != config.socket:
+        if not is_url(config.database) and (path := socket_beside(config.database)) != config.socket:
             try:
                 listeners.append(await stack.enter_async_context(open_listener(path)))
             except StartupError as error:

@@ -44,5 +44,6 @@ def _require_safe(database: str, *, allowed: bool) -> None:
         log.warning(
             "%s is in %s, which seems to be synced with other machines: the copies there are not whole, and one may be"
             " put back; move it to another folder",
-            *(database, folder),
+            database,
+            folder,
         )

@@ -18,7 +18,7 @@ from reeld.core.events import data_of
 from reeld.store.connection import Connection
 from reeld.store.schema import JUMPS
 
-# The largest seq that SQLite has.
+# The largest seq, and the largest id, that SQLite can hold.
 NEWEST = (1 << 63) - 1
 # An agent and those it inherits from, the oldest first: the row and the id of each, and the last seq that belongs to
 # the past.
