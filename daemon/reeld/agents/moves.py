@@ -31,6 +31,7 @@ class Moves:
         # The head before the stretch.
         self._begin = target.stage.head
         self._path = Path(target.state.conversation, target.stage.events)
+        self._names: set[str] = set()
 
     async def put(self, move: Move) -> int:
         """Stage an event, and return its seq.
@@ -190,15 +191,18 @@ class Moves:
         return {name: value for name, value in found.items() if value is not None} or None
 
     async def _revive(self) -> None:
-        if not self._target.state.profile.alive:  # its name was free meanwhile
-            await self._claim(self._stage.base.name)
+        await self._claim(self._stage.base.name)  # it was free meanwhile
         self._stage.base = self._stage.base._replace(killed=None)
 
     async def _claim(self, name: str) -> None:
+        """Refuse a name that another agent has; one that the agent had before in the stretch is its own."""
+        if name in self._names:
+            return
         try:
             await self._work.claim(name, self._target.row)
         except Exists as error:
             raise InvalidRecord("data_json.name", error.message) from None
+        self._names.add(name)
 
 
 class _Fields:

@@ -1,5 +1,6 @@
 """A stretch of a log that is appended as it is: the same events as those that the commands of the log have written."""
 
+import json
 from typing import Any
 
 import pytest
@@ -143,6 +144,26 @@ async def test_each_command_of_a_stretch_is_one_undo(client: DirectClient) -> No
     for left in (["1", "2", "3", "4"], ["1", "2", "3"], ["1", "2"], []):
         await client.undo("a")
         assert left == await client.texts("a")
+
+
+async def test_a_restore_into_a_command_of_the_stretch_goes_to_its_end(client: DirectClient) -> None:
+    """As it does with one that was written before: a command is never in parts."""
+    await client.create("a")
+    await client.append("a", said("1", command=1), said("2", command=1), said("3"), move("restore", '{"to":2}'))
+
+    assert ["1", "2"] == await client.texts("a")
+    assert {"to": 3} == json.loads((await client.events("a"))[-1]["data_json"])
+
+
+async def test_names_come_back_in_a_stretch(client: DirectClient) -> None:
+    """A name that the agent had before in the stretch is its own, through deaths too."""
+    await client.create("a")
+    names = [move("changed", f'{{"name":"{name}"}}') for name in ("b", "a", "b", "a")]
+    deaths = [move("agent_killed"), move("revived")] * 2
+    await client.append("a", *names, *deaths, move("agent_killed"))
+    await client.append("a", move("revived"), *deaths, *names, *deaths)
+
+    assert ("a", True) == ((await client.state("a")).profile.name, (await client.state("a")).profile.alive)
 
 
 @pytest.mark.parametrize(
