@@ -7,6 +7,7 @@ import pytest
 
 from reel.base.errors import Conflict
 from reeld.core.conversation import Conversation
+from reeld.core.events import Origin
 from reeld.core.standing import behind, gone, passed, require_prompt
 from reeld.core.validation import rows_from
 from tests.reeld.formats.histories import call, entries_of, model, result, tool
@@ -59,6 +60,13 @@ def test_how_an_answer_is_marked() -> None:
     assert rows == behind(rows, 0)
     assert rows_from(["U"])[0] == behind(rows_from(["U"])[0], 2)
     assert rows_from([given[3]])[0] == behind(rows_from([given[3]])[0], 2)
+
+
+def test_a_late_answer_keeps_where_it_is_from() -> None:
+    """Its reference keeps it from being added twice."""
+    rows, _ = rows_from([{"role": "assistant", "content": "A", "sent": 5, "ref": "r"}])
+
+    assert [Origin(5, "r")] == [row.origin for row, _ in behind(rows, 1)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, InvalidParams
+from reeld.serving.call import Services
 from tests.reel.streams.samples.openai_chat import CHAT
 from tests.reeld.serving.conftest import Connect, Peer
 
@@ -147,10 +148,13 @@ async def test_another_answer_came_first(connect: Connect) -> None:
     assert ["U1", "A0", "U2", "A1"] == await said(peer, agent)
 
 
-async def test_what_is_answered_is_long_ago(connect: Connect) -> None:
+async def test_what_is_answered_is_long_ago(connect: Connect, services: Services) -> None:
     """It stands although it is not in memory any more; what is gone from there does not."""
     peer, agent = await asked(connect)
     await peer.call("add", agent, [f"more {number}" for number in range(3000)])
+    live = await services.registry.find(agent)
+    live.shrink()
+    assert live.committed.conversation.base is not None
     with pytest.raises(Conflict):
         await peer.call("add", agent, "x", {"if_stands": 3})
     await peer.call(*ways(agent, 4)["ingest"])

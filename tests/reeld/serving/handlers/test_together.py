@@ -119,6 +119,7 @@ REFUSED: list[tuple[Any, type[ReelError], str]] = [
     (add("a", "x", tags={"k": "v"}), InvalidParams, "only a new agent gets them"),
     (add("no name", "x", create=True), InvalidParams, "agent: a name is"),
     (add("a", "x", **{"from": 2}), InvalidParams, "only the first part of an agent may replace"),
+    (add("a", "x", if_stands=2), InvalidParams, "only the first part of an agent may have it"),
     (add("b", "x", **{"from": 1}), InvalidParams, "1 is not in the current conversation"),
     (add("new", "x", create=True, **{"from": 1}), NotFound, "no message 1 to replace"),
     (add("a", {"role": "user", "content": "x", "ref": "r"}), InvalidMessage, "a part before has 'r' already"),
