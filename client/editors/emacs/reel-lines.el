@@ -147,7 +147,8 @@ HEADINGS are those of a patch.  A message is there when the next one begins."
   "Begin another turn with STATE and NOTE."
   (cl-incf reel-lines--turn)
   (setq reel-lines-state state
-        reel-lines--subscription nil)
+        reel-lines--subscription nil
+        bidi-paragraph-direction nil)
   (when (> reel-lines--stale 0) ; they were not replaced
     (reel-lines--editing
       (delete-region 1 (reel-lines--goto reel-lines--rows)))
@@ -205,9 +206,11 @@ If TURN is over, end it, unless it ended with its connection, LINK."
       (reel-lines--decorate patch))
     (cl-incf reel-lines--rows (- (length lines) (- last first)))
     (reel-lines--rename (plist-get patch :name))
-    (if (eq (plist-get patch :more) t)
-        (reel-lines--put-off-gc)
-      (reel-lines--complete))
+    (let ((more (eq (plist-get patch :more) t)))
+      ;; Else redisplay looks for the beginning of the paragraph after each patch:
+      ;; it took 4.9 of 5.4 seconds to show 200,000 rows.
+      (setq bidi-paragraph-direction (and more 'left-to-right))
+      (if more (reel-lines--put-off-gc) (reel-lines--complete)))
     (reel-lines--arrive (plist-get patch :headings))
     (force-mode-line-update)))
 

@@ -157,7 +157,9 @@ MORE are other properties of the patch."
     (should (equal "one\ntwo\nthree\n" (buffer-string)))
     (reel-test-patch 0 0 '("1" "2") :more t)
     (should (looking-at "two\n"))
+    (should (eq 'left-to-right bidi-paragraph-direction))
     (reel-test-patch 2 2 '("3" "4"))
+    (should-not bidi-paragraph-direction) ; a paragraph has its own
     (should (equal "1\n2\n3\n4\n" (buffer-string)))
     (should (looking-at "2\n"))))
 
