@@ -17,7 +17,7 @@ from reel.cli.line.arguments import InvalidValue, UsageError, positive
 from reel.cli.line.context import Context
 from reel.cli.line.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, Ended
 from reel.cli.line.files import keep_text, name_of, open_input, read_text
-from reel.cli.screen.output import Echo
+from reel.cli.screen.echo import Echo
 from reel.replies import Added, Loaded
 
 if TYPE_CHECKING:

@@ -6,20 +6,16 @@ control the terminal. Results go to stdout; hints and warnings about them go to 
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from stat import S_ISREG
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.base.values import clean
 from reel.reading.wording import cells, cut, safe, safe_lines
 
 if TYPE_CHECKING:
-    from types import FrameType
     from typing import Any, Protocol, TextIO, TypeAlias
 
     class Writable(Protocol):
@@ -59,10 +55,6 @@ _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"
 # What a text can be cut to: a wide character and the ellipsis.
 _CUT_WIDTH = 3
-# Seconds before progress is shown, and between two updates.
-_MOMENT = 1.0
-# Why a write fails if nobody reads: a pipe, or a terminal, was closed.
-_CLOSED = (errno.EPIPE, errno.EIO)
 
 
 class Output:
@@ -169,7 +161,7 @@ class Output:
         """
         text = (lambda: what) if isinstance(what, str) else what
         if midway and self._owns_terminal:
-            return show_progress(self._stderr.fileno(), text)
+            return self._progress(text)
         return self._waiting(text)
 
     def printing(self) -> AbstractContextManager[None]:
@@ -180,6 +172,11 @@ class Output:
         # The output may be in a pager by now.
         if not self._owns_terminal or (self.terminal and self._printed):
             return nullcontext()
+        return self._progress(what)
+
+    def _progress(self, what: Callable[[], str]) -> AbstractContextManager[None]:
+        from reel.cli.screen.progress import show_progress  # noqa: PLC0415 - a script shows no progress
+
         return show_progress(self._stderr.fileno(), what)
 
     def hint(self, text: str) -> None:
@@ -190,86 +187,6 @@ class Output:
     def warn(self, text: str) -> None:
         """Print a warning or an error."""
         self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
-
-
-class Echo:
-    """Prints an answer piece by piece as it comes, unless results are JSON; once stdout is closed, it prints nothing.
-
-    Args:
-        out: where to print.
-    """
-
-    def __init__(self, out: Output) -> None:
-        self._out = out
-        self._wanted = not out.as_json
-        self._last = ""
-        self._until_text = ExitStack()
-        # Whether stdout was closed before the end.
-        self.closed = False
-
-    def wait(self, what: str) -> None:
-        """Show the reason of the wait until the first text arrives."""
-        self._until_text.enter_context(self._out.waiting(what, midway=True))
-
-    def write(self, text: str) -> None:
-        """Print a piece."""
-        if not text:
-            return
-        self._until_text.close()
-        self._last = text
-        if not self._wanted:
-            return
-        try:
-            self._show(text)
-            sys.stdout.flush()
-        except OSError as error:
-            if error.errno not in _CLOSED:
-                raise
-            self._wanted, self.closed = False, True
-
-    def _show(self, text: str) -> None:
-        self._out.piece(clean(text)[0])
-
-    def end(self) -> None:
-        """End the last line, if there is one."""
-        self._until_text.close()
-        if self._last and not self._last.endswith("\n"):
-            self.write("\n")
-
-
-@contextmanager
-def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
-    """Show what the block waits for while it runs. Inside another such block this does nothing.
-
-    Args:
-        terminal: the descriptor of the terminal; nothing else may be printed on it meanwhile.
-        what: returns the text, for each update.
-    """
-    import signal  # noqa: PLC0415 - a script shows no progress
-
-    if signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0):
-        yield
-        return
-    began = time.monotonic()
-    said = False
-
-    def say(_number: int, _frame: FrameType | None) -> None:
-        nonlocal said
-        said = True
-        # Not through Python's buffers: the signal may have interrupted a write to them.
-        with suppress(OSError):  # the terminal was closed
-            os.write(terminal, f"{_ERASE}{what()} … {time.monotonic() - began:.0f} s".encode())
-
-    before = signal.signal(signal.SIGALRM, say)
-    signal.setitimer(signal.ITIMER_REAL, _MOMENT, _MOMENT)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if said:
-            with suppress(OSError):  # as above
-                os.write(terminal, _ERASE.encode())
 
 
 def _text_and_style(span: Span) -> tuple[str, str]:

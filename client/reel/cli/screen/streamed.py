@@ -7,7 +7,8 @@ the screen.
 
 from reel.base.values import clean
 from reel.cli.screen import markdown
-from reel.cli.screen.output import Echo, Output, render
+from reel.cli.screen.echo import Echo
+from reel.cli.screen.output import Output, render
 from reel.reading.fences import Part, parts
 
 _ERASE = "\r\x1b[K"

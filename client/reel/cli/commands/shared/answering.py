@@ -11,7 +11,7 @@ from reel.cli.line.context import Context
 from reel.cli.line.ending import Ending, ended_by_signals
 from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ended, describe_end
 from reel.cli.line.files import keep_text
-from reel.cli.screen.output import Echo
+from reel.cli.screen.echo import Echo
 from reel.reading.cuts import why_cut
 from reel.reading.tokens import Tokens, tokens_in
 from reel.reading.wording import count
