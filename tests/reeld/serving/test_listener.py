@@ -7,6 +7,7 @@ import socket
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import anyio
@@ -222,6 +223,24 @@ async def test_longest_path() -> None:
         path = str(directory / "x").ljust(MAX_PATH, "x")
         async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
             assert 107 == len(path)
+
+
+async def test_why_a_socket_is_not_made_again_is_logged_once(
+    path: str, opened: PathListener, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is tried twice a second; once it is possible, the socket is there, and the next reason is logged again."""
+    directory = Path(path).parent
+    for _ in range(2):
+        rmtree(directory)
+        directory.touch()
+        await opened.renew()
+        await opened.renew()
+        directory.unlink()
+        await opened.renew()
+        assert is_socket(path)
+
+    said = [record.message.partition(f"{path} ")[2].partition(":")[0] for record in caplog.records]
+    assert ["is gone, and cannot be made again", "was gone, and was made again"] * 2 == said
 
 
 async def test_serving_until_closed(path: str, opened: PathListener, services: Services) -> None:
