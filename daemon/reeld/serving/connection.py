@@ -13,20 +13,18 @@ The dispatcher's worker outlives them: requests that were accepted are carried o
 replies are then dropped.
 
 A connection ends in one of three ways. The peer closes its end: it still gets its replies, then the stream closes.
-The peer is lost, or stops reading: :meth:`Connection.drop`. The daemon stops: the listener calls ``refuse_more``,
+The peer is lost, or stops reading: :meth:`Connection.drop`. The daemon stops: the server calls ``refuse_more``,
 ``finish``, ``say_bye`` and ``drain``, in this order.
 """
 
 import logging
 import select
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from socket import socket
 from traceback import clear_frames
 from typing import Any
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, TaskGroup
+from anyio.abc import ByteStream, SocketAttribute
 
 from reel.daemon.peer import peer_of
 from reel.wire.frames import Frame, InvalidFrame, Notification, Request, Response
@@ -37,6 +35,8 @@ from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.handlers.async_call import call_of
 from reeld.serving.outbox import Outbox
+from reeld.serving.peer_tasks import PeerTasks
+from reeld.serving.push_queue import PushQueue
 from reeld.serving.replies import ReplyWriter
 from reeld.serving.subscriptions import Subscriptions
 from reeld.wire.detection import detect
@@ -54,56 +54,6 @@ _EXPECTED = (
 _MAX_COMPLAINTS = 10
 # Seconds between two checks of a peer that has closed at least one direction.
 _LOOK_EVERY = 1.0
-
-
-class PeerTasks:
-    """The tasks of a connection that are cancelled when the peer is gone."""
-
-    def __init__(self) -> None:
-        self._group: TaskGroup | None = None
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        """Run tasks until the block ends; then cancel them."""
-        async with anyio.create_task_group() as self._group:
-            try:
-                yield
-            finally:
-                self.cancel()
-
-    def start_soon(self, function: Any, *args: Any) -> bool:
-        """Start a task, unless the tasks have ended; return whether it was started."""
-        if self._group is None:
-            return False
-        self._group.start_soon(function, *args)
-        return True
-
-    def cancel(self) -> None:
-        """Cancel every task, and start no more."""
-        if self._group is not None:
-            self._group.cancel_scope.cancel()
-            self._group = None
-
-
-class PushQueue:
-    """The destination of the pushes of a connection's subscriptions.
-
-    It holds no reference to the connection, which refers to its subscriptions: a cycle would keep everything in memory
-    until the garbage collector runs. For the same reason the other parts of a connection drop their callbacks when it
-    ends.
-    """
-
-    def __init__(self, number: int, replies: ReplyWriter, outbox: Outbox) -> None:
-        self.number = number
-        self.push = outbox.push
-        self.push_latest = outbox.push_latest
-        self.wait_for_room = outbox.wait_for_room
-        self._replies = replies
-
-    @property
-    def framing(self) -> Framing:
-        """The framing that the peer speaks."""
-        return self._replies.framing
 
 
 class Connection:
