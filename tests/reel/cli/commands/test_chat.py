@@ -41,6 +41,13 @@ def chatting(daemon: str, directory: Path, *argv: str) -> Iterator[Running]:
         yield running
 
 
+def begin_an_answer(chat: Running, name: str) -> None:
+    """Ask for an answer that never ends, and wait until its first text is there."""
+    chat.until(f"{name}> ")
+    chat.type("slow\n")
+    chat.until("You said: ")
+
+
 def said(client: Client, agent: str) -> list[str]:
     """Return the texts of a conversation."""
     return [
@@ -84,9 +91,7 @@ def test_a_message_of_several_lines(client: Client, daemon: str, name: str, tmp_
 def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """Ctrl-C ends the answer, which is marked; the chat goes on, and what is undone is the whole exchange."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
-        chat.until(f"{name}> ")
-        chat.type("slow\n")
-        chat.until("You said: ")
+        begin_an_answer(chat, name)
         chat.type("\x03")
         assert "marked as interrupted" in chat.until(f"{name}> ")
         assert "interrupted" == client.history(name).events[-1]["kind"]
@@ -104,9 +109,7 @@ def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, na
 def test_a_chat_that_is_told_to_end(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """SIGTERM while an answer comes ends the chat; what came is added and marked."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
-        chat.until(f"{name}> ")
-        chat.type("slow\n")
-        chat.until("You said: ")
+        begin_an_answer(chat, name)
         chat.process.send_signal(signal.SIGTERM)
         chat.until("marked as interrupted")
 
@@ -119,9 +122,7 @@ def test_a_chat_that_is_told_to_end(client: Client, daemon: str, name: str, tmp_
 def test_a_terminal_that_is_closed(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """It sends SIGHUP, and takes no output any more; what came of an answer is added and marked."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
-        chat.until(f"{name}> ")
-        chat.type("slow\n")
-        chat.until("You said: ")
+        begin_an_answer(chat, name)
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, chat.shown)  # closes our end, which is the terminal
         os.close(nowhere)
