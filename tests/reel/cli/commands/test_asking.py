@@ -25,6 +25,10 @@ WHOLE = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}],
 }
 
+# What a command does that has said half of its answer: it is killed after two seconds, or ends by itself when nobody
+# reads its output any more.
+STAYS, UNTIL_CLOSED = "; sleep 600", "; while sleep 0.05; do echo; done"
+
 
 class Via:
     """A command that keeps the body that it gets, and answers with prepared bytes.
@@ -288,13 +292,15 @@ def test_control_characters_of_an_answer_are_escaped(reel: Reel, talk: str, via:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "then"), [(signal.SIGINT, STAYS), (signal.SIGTERM, UNTIL_CLOSED), (signal.SIGHUP, UNTIL_CLOSED)]
+)
 def test_an_answer_that_is_interrupted(
-    client: Client, daemon: str, name: str, via: Via, number: signal.Signals
+    client: Client, daemon: str, name: str, via: Via, number: signal.Signals, then: str
 ) -> None:
     """Ctrl-C and its like end the answer: what came is added and marked, and the command dies of the signal."""
     client.create(name)
-    via.then = "; sleep 600"
+    via.then = then
     with started(daemon, "ask", name, "What?", *via(HALF)) as running:
         running.until(CHAT.text)
         running.process.send_signal(number)

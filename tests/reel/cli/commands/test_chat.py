@@ -16,9 +16,9 @@ from tests.patience import PATIENCE
 from tests.reel.cli.conftest import Reel
 from tests.reel.cli.running import Running, talking
 
-# Answers with what was said last; "slow" never ends, "fail" is refused.
+# Answers with what was said last; "slow" ends when nobody reads it any more, "fail" is refused.
 _ECHO = """
-import json, sys, time
+import json, signal, sys, time
 said = json.load(sys.stdin)["messages"][-1]["content"]
 def send(text, end=None):
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": end}
@@ -27,7 +27,10 @@ if said == "fail":
     sys.exit("no network")
 send("You said: ")
 if said == "slow":
-    time.sleep(600)  # until it is interrupted
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    while True:  # until nobody reads it any more
+        print(flush=True)
+        time.sleep(0.05)  # between two looks
 send(said, "stop")
 """
 
