@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.model_names import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,9 +110,6 @@ PRICES = {
     "grok-4": Price(3, 15),
     "grok-code-fast-1": Price(0.2, 1.5),
 }
-# What may stand before the name of a model at a cloud or a gateway, and after it for a version.
-_BEFORE = re.compile(r"^(?:.*/)?(?:(?:us|eu|apac|global|jp|au)\.)?(?:(?:anthropic|openai|google|deepseek|xai)[./])?")
-_VERSION = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest|default))?(?:-v\d+(?::\d+)?)?")
 
 
 def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
@@ -123,14 +119,7 @@ def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
         model: the name of the model, as its provider writes it.
         own: prices that count before those of the table. A name without a version stands for all versions.
     """
-    name = _BEFORE.sub("", model.lower())
-    for prices in (own, PRICES):
-        if (price := prices.get(model)) is not None:
-            return price
-        for known in sorted(prices, key=len, reverse=True):
-            if name.startswith(known.lower()) and _VERSION.fullmatch(name, len(known)):
-                return prices[known]
-    return None
+    return look_up(model, own, PRICES)
 
 
 def prices_in(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Price]:

@@ -121,6 +121,12 @@ def read_pages(call: Call[R], take: Callable[[R], None]) -> Generator[Call[R], R
         following = next_page(following, reply)
 
 
+def in_steps(name: str, steps: Callable[[Callable[[], replies.Hello | None]], Generator[Call[Any], Any, R]]) -> Call[R]:
+    """Return a call that takes several requests, each depending on the replies before it."""
+    no_reply: Any = dict
+    return Call(name, {}, no_reply, steps=steps)
+
+
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
     """Copy the name, docstring and signature of a request to the client method that sends it.
 

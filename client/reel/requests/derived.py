@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from reel.base.errors import NotFound
 from reel.base.light_typing import TYPE_CHECKING
-from reel.requests.calls import Call, next_page, read_pages
+from reel.requests.calls import Call, in_steps, next_page, read_pages
 from reel.requests.queries import agent as agent_info
 from reel.requests.queries import agents, histories, history, messages
 
@@ -50,7 +50,7 @@ def tree(agent: str) -> Call[Branches]:
         yield from read_pages(agents(source=info.id) if _knows(server, "sources") else agents(), take_clones)
         return found
 
-    return _in_steps("tree", steps)
+    return in_steps("tree", steps)
 
 
 def difference(first: str, second: str, first_at: int | None = None, second_at: int | None = None) -> Call[list[Hunk]]:
@@ -82,7 +82,7 @@ def difference(first: str, second: str, first_at: int | None = None, second_at: 
             begins = False
         return found.hunks()
 
-    return _in_steps("difference", steps)
+    return in_steps("difference", steps)
 
 
 def usage(agent: str | None = None, by: str = "") -> Call[dict[str, Sum]]:
@@ -125,7 +125,7 @@ def _usage(agent: str | None, by: str, result: Callable[[Usage], Any]) -> Call[A
             call = next_page(call, page)
         return result(found)
 
-    return _in_steps("usage", steps)
+    return in_steps("usage", steps)
 
 
 def _read_all(rows: list[AgentRow], take: Callable[[Any], None], *, several: bool) -> Generator[Call[Any], Any, None]:
@@ -141,7 +141,3 @@ def _read_all(rows: list[AgentRow], take: Callable[[Any], None], *, several: boo
 def _knows(server: Callable[[], Hello | None], feature: str) -> bool:
     hello = server()
     return hello is not None and feature in hello.features
-
-
-def _in_steps(name: str, steps: Callable[[Callable[[], Hello | None]], Generator[Call[Any], Any, Any]]) -> Call[Any]:
-    return Call(name, {}, dict, steps=steps)

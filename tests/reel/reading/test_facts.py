@@ -40,6 +40,7 @@ def test_every_fact_has_a_line() -> None:
     assert ["created      1970-01-01", "updated      1970-01-01"] == [line[:23] for line in lines[10:12]]
     assert ["followers    1", "prompt       Be\\x1b brief. Very."] == lines[12:]
     assert "cloned from  00ff at #7" == facts(AGENT, None)[9]
+    assert "context      about 9 tokens" == facts(AGENT, None, "about 9 tokens")[8]
 
 
 def test_what_is_empty_has_no_line() -> None:

@@ -1,5 +1,6 @@
 """Pages of lines, and the last answer."""
 
+import json
 from typing import Any
 
 import pytest
@@ -113,3 +114,17 @@ async def test_facts_in_lines(connect: Connect) -> None:
 
     assert ("copy", True) == (shown["name"], "cloned from  first at #2" in shown["lines"])
     assert (await peer.call("agent", {"agent": "copy"}))["id"] == shown["agent"]
+
+
+@pytest.mark.parametrize("trims", [False, True])
+async def test_facts_of_the_context(connect: Connect, services: Services, *, trims: bool) -> None:
+    """They say how full the context is: what was counted last, and about what came since, in memory or not."""
+    peer = connect()
+    usage = json.dumps({"model": "gpt-5", "usage": {"prompt_tokens": 90_000, "completion_tokens": 10_000}})
+    await peer.ask(("create", "demo"), ("add", "demo", ["one", {"kind": "usage", "data_json": usage}]))
+    await peer.ask(("add", "demo", ["x" * 384] * 30))
+    for agent in services.registry.live() if trims else ():
+        agent.committed.conversation.trim(2)
+    shown = await peer.call("facts", {"agent": "demo"})
+
+    assert "context      about 103,000 tokens, 3,000 of them estimated, 26 % of 400,000 (gpt-5)" in shown["lines"]

@@ -10,6 +10,7 @@ from reel.base.errors import NotFound, ReelError
 from reel.base.values import clean
 from reel.cli.commands.ask import add_question
 from reel.cli.commands.edit import write_in_editor
+from reel.cli.commands.shared.account import account, fullness
 from reel.cli.commands.shared.answering import answer
 from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.prompt import FENCE, Prompt
@@ -143,6 +144,8 @@ class _Chat:
         out, client = self._ctx.out, self._ctx.client
         page = client.messages(self._id, last=_HISTORY)
         about = [self._agent, count(client.agent(self._id).messages, "message"), self._who]
+        if page.messages and (full := fullness(self._ctx, self._id, self._provider.model)) is not None:
+            about.append(full.short)
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
         self._show(page.messages[-_SHOWN:])
         self._seen = page.head
@@ -228,6 +231,7 @@ class _Chat:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
             return False
         self._advance(outcome.added.head)
+        self._ctx.out.line((account(self._ctx, self._id, outcome, self._provider.model), "dim"))
         return bool(outcome.calls) and self._add_results(list(outcome.calls))
 
     def _add_results(self, calls: list[ToolCall]) -> bool:

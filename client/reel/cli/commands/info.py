@@ -6,22 +6,26 @@ from contextlib import suppress
 from reel import requests
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
+from reel.cli.screen.output import plain
+from reel.reading.fullness import Fullness
 from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
+from reel.requests.context import context
 
 
 def info(ctx: Context) -> None:
     """Show an agent's state."""
     reply = ctx.client.agent(ctx.agent)
-    if ctx.out.as_json:
-        ctx.out.document(reply)
-        return
-    if ctx.args.marks:
+    if ctx.args.marks and not ctx.out.as_json:
         labels = dict.fromkeys(mark.label for mark in reversed(reply.marks) if mark.label is not None)
         ctx.out.lines([label] for label in labels)
         return
-    for name, value in describe(reply, ctx, used=_tokens(ctx)):
+    full = ctx.client.call(context(reply.id, ctx.settings.contexts)) if reply.messages else None
+    if ctx.out.as_json:
+        ctx.out.document({**plain(reply), **({} if full is None else {"context": full._asdict()})})
+        return
+    for name, value in describe(reply, ctx, used=_tokens(ctx), full=full):
         if value:
             ctx.out.line((f"{name:<13}", "dim"), value)
 
@@ -38,7 +42,7 @@ def _tokens(ctx: Context) -> Tokens:
     return total(used)
 
 
-def describe(info: AgentInfo, ctx: Context, used: Tokens) -> list[tuple[str, str]]:
+def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None) -> list[tuple[str, str]]:
     """Return what is known about an agent as labels and texts; an empty text is not shown."""
     source = info.source
     return [
@@ -51,6 +55,7 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens) -> list[tuple[str, str
         ("head", f"#{info.head}"),
         ("messages", str(info.messages)),
         ("tokens", str(used) if any(used) else ""),
+        ("context", "" if full is None else str(full)),
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),

@@ -42,6 +42,8 @@ class Settings(NamedTuple):
     aliases: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody changes
     # What a million tokens of a model cost, by the model, in place of the price that reel knows.
     prices: dict[str, dict[str, float]] = {}  # noqa: RUF012 - as above
+    # How many tokens the context of a model holds, by the model, in place of the size that reel knows.
+    contexts: dict[str, int] = {}  # noqa: RUF012 - as above
     # Short names of models: each the name of one, or a provider and a model.
     models: dict[str, str] = {}  # noqa: RUF012 - as below
     # Prompts by name: each with a system prompt, a text, a model.
@@ -189,6 +191,15 @@ def _check_prices(value: Any) -> str | None:
     return None
 
 
+def _check_contexts(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return f"write lines such as [contexts], then my-model = 32768, not {value!r}"
+    for model, size in value.items():
+        if type(size) is not int or size < 1:
+            return f"{model}: write how many tokens the context of the model holds, not {size!r}"
+    return None
+
+
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "hints": _check_bool,
     "color": _check_color,
@@ -199,6 +210,7 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "providers": _check_providers,
     "aliases": _check_aliases,
     "prices": _check_prices,
+    "contexts": _check_contexts,
     "models": _check_models,
     "templates": _check_templates,
     "tools": _check_tools,

@@ -1,20 +1,22 @@
 """The handlers of queries: about the daemon, and about what agents hold."""
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.reading.facts import facts as as_lines
+from reel.reading.fullness import COUNTS, MOST, Fullness, counted_in, fullness
 from reel.version import PROTOCOL, __version__
 from reel.wire.frames import MAX_ELEMENTS
-from reel.wire.msgpack_codec import packer
+from reel.wire.msgpack_codec import packer, unpack
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
 from reeld.agents.asking import ask, look
 from reeld.agents.jobs import Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
+from reeld.core.events import Entry
 from reeld.core.state import Profile, State, info, marks_as_maps
 from reeld.protocol import params
 from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS
@@ -23,7 +25,7 @@ from reeld.search.query import label_filter
 from reeld.serving.answers import last_answer
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
 from reeld.serving.line_pages import read_lines
-from reeld.serving.pages import View, Window, read_page, view_of
+from reeld.serving.pages import View, Window, is_message, read_entries, read_page, view_of
 from reeld.serving.stats import collect
 from reeld.serving.stats import details as describe
 from reeld.store import history as log
@@ -131,9 +133,25 @@ def facts(services: Services, _call: Call, agent: Agent, _: params.Nothing) -> D
         found = await look(services.registry, agent, lambda state: info(state.profile, state.conversation, attached))
         source = found.get("source")
         origin = await services.store.read(queries.find, source["agent"]) if source else None
-        return {"agent": found["id"], "name": found["name"], "lines": as_lines(found, origin and origin.name)}
+        context = str(await _context(services, agent)) if found["messages"] else ""
+        return {"agent": found["id"], "name": found["name"], "lines": as_lines(found, origin and origin.name, context)}
 
     return Deferred(run)
+
+
+async def _context(services: Services, agent: Agent) -> Fullness:
+    """Return how full a model's context is with the current conversation."""
+    shown = await _view_now(services, agent)
+    asked = params.History(kinds=["usage"], inherited=True, last=COUNTS, live=True)
+    counts = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
+    counted = counted_in(map(unpack, counts.items))
+
+    def measured(entries: Iterable[Entry]) -> Fullness:
+        later = (unpack(entry.message) for entry in entries if entry.message is not None)
+        return fullness(counted, later, shown.system, {})
+
+    window = Window(since=counted.seq, last=MOST)
+    return await read_entries(services.store, shown, window, is_message, measured, services.long_work.in_thread)
 
 
 def messages(services: Services, _call: Call, agent: Agent, asked: params.Messages) -> Deferred:

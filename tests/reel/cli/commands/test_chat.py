@@ -22,7 +22,9 @@ import json, signal, sys, time
 said = json.load(sys.stdin)["messages"][-1]["content"]
 def send(text, end=None):
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": end}
-    print("data: " + json.dumps({"choices": [choice]}) + "\\n", flush=True)
+    counted = {"model": "gpt-5", "usage": {"prompt_tokens": 90_000, "completion_tokens": 10_000}}
+    more = counted if said == "count" and end else {}
+    print("data: " + json.dumps({"choices": [choice], **more}) + "\\n", flush=True)
 if said == "fail":
     sys.exit("no network")
 send("You said: ")
@@ -67,13 +69,24 @@ def test_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     with chatting(daemon, tmp_path, name, "--create", "--system", "Be brief.") as chat:
         chat.until(f"{name}> ")
         chat.type("Hello\n")
-        assert "You said: Hello\r\n" in chat.until("Hello\r\n\r\n")
+        assert "You said: Hello\r\n" in chat.until("context about 17 tokens\r\n\r\n")
         chat.until(f"{name}> ")
         chat.type("\x04")
         assert 0 == chat.process.wait(PATIENCE)
 
     assert ["Hello", "You said: Hello"] == said(client, name)
     assert "Be brief." == client.agent(name).system
+
+
+@pytest.mark.slow
+def test_what_an_answer_took(daemon: str, name: str, tmp_path: Path) -> None:
+    """Below it are its tokens, what they cost, and how full the context is; so is this at the beginning."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("count\n")
+        chat.until("90,000 in, 10,000 out  cost 0.2125 USD  context 25 %\r\n")
+    with chatting(daemon, tmp_path, name) as chat:
+        assert "context 25 %" in chat.until(f"{name}> ").partition("\r\n")[0]
 
 
 @pytest.mark.slow

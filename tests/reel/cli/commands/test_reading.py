@@ -1,9 +1,11 @@
 """Conversations, logs and agents as people and programs see them."""
 
 import json
+from typing import Any
 
 import pytest
 
+from reel.sync.client import Client
 from tests.reel.cli.conftest import Reel, texts
 
 
@@ -93,6 +95,26 @@ def test_info_says_who_has_the_next_turn(reel: Reel, talk: str) -> None:
     assert "the assistant" == waiting_for()
     reel("add", talk, "--tool-call", "c1", "search", "{}")
     assert "tool results" == waiting_for()
+
+
+def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str) -> None:
+    """It is what the provider counted for the last answer that the conversation has, and about what came since."""
+
+    def context(agent: str) -> str:
+        return dict(line.split(maxsplit=1) for line in reel("info", agent).out.splitlines())["context"]
+
+    usage = {"model": "claude-haiku-4-5", "usage": {"input_tokens": 40_000, "output_tokens": 10_000}}
+    counted: Any = {"kind": "usage", "data_json": json.dumps(usage)}
+    assert "about 17 tokens, estimated" == context(talk)
+    client.add(talk, ["And a reel?", {"role": "assistant", "content": "A part."}, counted])
+    assert "50,000 tokens, 25 % of 200,000 (claude-haiku-4-5)" == context(talk)
+    client.clone(talk, f"{talk}-2")
+    client.add(f"{talk}-2", "x" * 384)
+    assert "about 50,100 tokens, 100 of them estimated, 25 % of 200,000 (claude-haiku-4-5)" == context(f"{talk}-2")
+    document = reel("info", f"{talk}-2", "--json").documents[0]
+    assert (50_000, 100, 200_000) == tuple(document["context"][key] for key in ("counted", "estimated", "size"))
+    client.undo(talk)
+    assert "about 17 tokens, estimated" == context(talk)
 
 
 def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:

@@ -44,12 +44,14 @@ def test_every_setting(file: Path) -> None:
         'hints = false\ncolor = "never"\npager = "less -R"\nagent = "demo"\nstart = false\nvia = "ask --fast"\n'
         '[providers.claude]\ncommand = "ask-claude -x"\nformat = "anthropic"\nset = { max_tokens = 9 }\n'
         '[aliases]\nlast = "show --last 1"\n[prices]\nmine = { input = 1, output = 2.5 }\n'
+        "[contexts]\nmine = 32768\n"
     )
     providers = {"claude": {"command": "ask-claude -x", "format": "anthropic", "set": {"max_tokens": 9}}}
 
     aliases, prices = {"last": "show --last 1"}, {"mine": {"input": 1, "output": 2.5}}
 
-    assert Settings(False, "never", "less -R", "demo", False, "ask --fast", providers, aliases, prices) == load()
+    given = (False, "never", "less -R", "demo", False, "ask --fast", providers, aliases, prices, {"mine": 32768})
+    assert Settings(*given) == load()
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,12 @@ def test_every_setting(file: Path) -> None:
         ("[prices]\nx = { input = 1, output = -1 }", "x.output: write what a million tokens cost, not -1"),
         ("[prices]\nx = { input = true, output = 1 }", "x.input: write what a million tokens cost, not True"),
         ("[prices]\nx = { input = 1, output = 1, written = 1 }", "x.written: there is no such setting"),
+        ("contexts = 1", "contexts: write lines such as [contexts]"),
+        (
+            "[contexts]\nx = true",
+            " line 2: contexts: x: write how many tokens the context of the model holds, not True",
+        ),
+        ("[contexts]\nx = 0", "x: write how many tokens the context of the model holds, not 0"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],
 )
