@@ -105,7 +105,7 @@ def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str
 
     usage = {"model": "claude-haiku-4-5", "usage": {"input_tokens": 40_000, "output_tokens": 10_000}}
     counted: Any = {"kind": "usage", "data_json": json.dumps(usage)}
-    assert "about 17 tokens, estimated" == context(talk)
+    assert "about 19 tokens, estimated" == context(talk)
     client.add(talk, ["And a reel?", {"role": "assistant", "content": "A part."}, counted])
     assert "50,000 tokens, 25 % of 200,000 (claude-haiku-4-5)" == context(talk)
     client.clone(talk, f"{talk}-2")
@@ -114,7 +114,7 @@ def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str
     document = reel("info", f"{talk}-2", "--json").documents[0]
     assert (50_000, 100, 200_000) == tuple(document["context"][key] for key in ("counted", "estimated", "size"))
     client.undo(talk)
-    assert "about 17 tokens, estimated" == context(talk)
+    assert "about 19 tokens, estimated" == context(talk)
 
 
 def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
