@@ -1,0 +1,115 @@
+"""Secrets that are told by what stands around them: values of names, headers, addresses, and private keys."""
+
+from __future__ import annotations
+
+import re
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.secrets.examples import is_placeholder, is_random, kinds_of
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    # Where a secret begins and ends in a text.
+    Span: TypeAlias = tuple[int, int]
+
+# The names of secrets, by their last word. `key` alone is said of much else.
+_LAST_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "key", "credential")
+_NAMES = "|".join(f"{word}|{word.upper()}|{word.capitalize()}" for word in _LAST_WORDS)
+# Between a name and its value: quotation marks, which may be escaped in JSON, and a sign.
+_SIGN = r"[\"'\\\]]{0,4}+[ \t]{0,4}+(?:=>|:=|=|:)[ \t]{0,4}+(?:\\{0,3}+[\"'`])?+"
+# What such secrets are told by.
+NAMED = f"(?:{_NAMES}){_SIGN}"
+HEADER = r"[Bb](?:earer|asic)[ ]"
+ADDRESS = "://"
+PRIVATE_KEY = "-----BEGIN "
+
+# What stands before the last word of a name.
+_SECRET_KEYS = re.compile(
+    r"(?:api|access|secret|private|auth|account|encryption|signing|service|license|master)[-_ ]?$", re.IGNORECASE
+)
+# Places in lists, what protects a form, and the words of a model: they may be random, but are nobody's secrets.
+_NO_SECRETS = re.compile(
+    r"(?:next|page|continuation|sync|cursor|cancel(?:lation)?|resume|csrf|xsrf|public|stop|eos|bos|pad|sep)"
+    r"[-_ ]?$",
+    re.IGNORECASE,
+)
+_BEFORE_LAST_WORD = 16
+_VALUE = re.compile(r"[A-Za-z0-9_\-./+=~:!@#%^*]{8,512}+")
+# A value that goes on so is an expression of a program.
+_EXPRESSION = frozenset("([{$")
+_LEAST = 16
+_HEXADECIMAL = re.compile(r"(?:sha[0-9]+[-:])?+(?:[0-9a-f-]+|[0-9A-F-]+)")
+_CREDENTIALS = re.compile(r"[A-Za-z0-9_\-./+=~:]{16,4096}+")
+# A password has this many kinds of characters: other values are words.
+_KINDS = 3
+# RFC 3986, section 3.2.1. What is quoted or has braces was not filled in.
+_USER = re.compile(
+    r"[^\s:@/?#\"'`<>\[\]{}()$\\|,;]{0,100}+:([^\s@/?#\"'`<>\[\]{}$\\]{3,200}+)@(?=[A-Za-z0-9\[])",
+)
+_NO_PASSWORDS = frozenset(
+    (
+        "password",
+        "passwd",
+        "pass",
+        "secret",
+        "user",
+        "pwd",
+        "token",
+        "xxx",
+        "postgres",
+        "root",
+        "guest",
+        "admin",
+        "test",
+    )
+)
+# RFC 7468; OpenSSH and PGP write the same lines. What is between them ends at the next five hyphens.
+_LABEL = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_PEM = re.compile(rf"-----BEGIN {_LABEL}((?:[^-]|-(?!----)){{40,20000}}+)(?:-----END {_LABEL})?")
+
+
+def private_key(text: str, at: int) -> Span | None:
+    """Return where a private key is that begins at a position, with the lines around it."""
+    found = _PEM.match(text, at)
+    return None if found is None or is_placeholder(found[1]) else found.span()
+
+
+def password_in_address(text: str, at: int) -> Span | None:
+    """Return where the password is of an address whose ``://`` ends at a position."""
+    found = _USER.match(text, at)
+    if found is None:
+        return None
+    password, user = found[1], text[at : found.start(1) - 1]
+    is_none = password == user or password.lower() in _NO_PASSWORDS or password[0] in "%*:"
+    return None if is_none or is_placeholder(password, different=1) else found.span(1)
+
+
+def in_header(text: str, at: int) -> Span | None:
+    """Return where the credentials are of a header whose scheme ends at a position."""
+    found = _CREDENTIALS.match(text, at)
+    return None if found is None or not is_random(found[0]) or is_placeholder(found[0]) else found.span()
+
+
+def value_of(text: str, name: int, at: int) -> Span | None:
+    """Return where the value is of a name whose last word begins at one position, and whose value at another."""
+    before, last = text[max(name - _BEFORE_LAST_WORD, 0) : name], text[name:at].lower()
+    if _NO_SECRETS.search(before) or (last.startswith("key") and not _SECRET_KEYS.search(before)):
+        return None
+    found = _VALUE.match(text, at)
+    if found is None or text[found.end() : found.end() + 1] in _EXPRESSION:
+        return None
+    value = found[0].rstrip(".:!")
+    if last.startswith(("pass", "pwd")):
+        is_secret = _is_password(value)
+    else:
+        # A hexadecimal token is that of a commit or a request as likely as that of a service.
+        is_id = last.startswith("token") and _HEXADECIMAL.fullmatch(value) is not None
+        is_secret = len(value) >= _LEAST and is_random(value) and not is_id
+    return (at, at + len(value)) if is_secret and not is_placeholder(value) else None
+
+
+def _is_password(value: str) -> bool:
+    """Return whether a value is a password, rather than a word or an expression."""
+    kinds = kinds_of(value)
+    return len(kinds) >= _KINDS and any(map(str.isdigit, value)) and not re.search(r"[.:/]", value)

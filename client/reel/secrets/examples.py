@@ -1,0 +1,53 @@
+"""Tells a key from a placeholder that only has its shape, and random characters from words."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+# What documentation writes in place of a key.
+_PLACEHOLDER = re.compile(
+    r"example|placeholder|change[-_]?me|redacted|dummy|your[-_]|x{4}|\*{3}|\.{3}|0{6}|1234567|abcdefg", re.IGNORECASE
+)
+# A key has at least so many different characters. Of 32 random digits of base 16, fewer are seen once in 10**10 keys.
+_DIFFERENT = 6
+# The characters in which placeholders are looked for.
+_LOOKED_AT = 512
+# So many characters that follow each other in the alphabet were typed: chance makes them once in 100,000 keys.
+_IN_A_ROW = 7
+# Random characters change between digits, small and large letters more often than once in so many, words do not.
+_UNCHANGED = 5
+_DIFFERENT_IF_RANDOM = 8
+_KINDS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+
+
+def is_placeholder(body: str, *, different: int = _DIFFERENT) -> bool:
+    """Return whether what follows the beginning of a key is an example, or the same characters again and again."""
+    body = body[:_LOOKED_AT]
+    return len(set(body)) < different or _PLACEHOLDER.search(body) is not None or _counts_up(body)
+
+
+def is_random(value: str) -> bool:
+    """Return whether a value changes between digits and letters as often as random characters do, unlike words."""
+    kinds = [kind for char in value if (kind := _kind_of(char)) != len(_KINDS) - 1]
+    changes = sum(before != after for before, after in pairwise(kinds))
+    is_mixed = 0 in kinds and changes * _UNCHANGED >= len(kinds)
+    return is_mixed and len(set(value)) >= _DIFFERENT_IF_RANDOM
+
+
+def kinds_of(value: str) -> set[int]:
+    """Return which kinds of characters a value has: digits, small and large letters, and others."""
+    return {number for number, kind in enumerate(_KINDS) if kind.search(value)}
+
+
+def _kind_of(char: str) -> int:
+    return next(number for number, kind in enumerate(_KINDS) if kind.match(char))
+
+
+def _counts_up(body: str) -> bool:
+    length = 1
+    for before, after in pairwise(body):
+        length = length + 1 if ord(after) == ord(before) + 1 else 1
+        if length == _IN_A_ROW:
+            return True
+    return False

@@ -1,0 +1,124 @@
+import hmac
+from collections import Counter
+from hashlib import sha256
+from itertools import pairwise
+from random import Random
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.secrets.finding import anonymous, find, mask
+from reel.secrets.marks import marks
+from reel.secrets.places import places
+from tests.reel.secrets.negatives import EXAMPLES, hashes, pictures
+from tests.reel.secrets.positives import KEYS, PLACES, positives
+
+GITHUB = "ghp_" + "".join(Random(1).sample("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", 36))
+
+
+def fingerprint(secret: str) -> str:
+    """Return a fingerprint as an import makes it."""
+    return hmac.new(b"key", secret.encode(), sha256).hexdigest()[:16]
+
+
+def test_keys_are_found_exactly() -> None:
+    """More than 95 of 100 keys are found where conversations have them, each as exactly what it is."""
+    given = positives(seed=1)
+    found = [[one.text for one in find(positive.text)] for positive in given]
+
+    missed = Counter(one.service for one, texts in zip(given, found, strict=True) if texts != [one.secret])
+    assert 400 <= len(given)
+    assert missed.total() / len(given) <= 0.05, missed
+
+
+def test_hashes_are_no_keys() -> None:
+    """At most one of 10,000 hashes, ids, checksums and pictures is taken for a key."""
+    given = [*hashes(seed=1, number=10_000), *pictures(Random(1), 100)]
+
+    taken = [(line, find(line)) for line in given if find(line)]
+    assert len(taken) <= len(given) / 10_000, taken
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_no_key(example: str) -> None:
+    """What documentation writes in place of a key is left as it is."""
+    assert [] == find(example)
+
+
+def test_a_mark_says_what_it_stands_for() -> None:
+    """A mark has the kind of a key and its fingerprint, and nothing of the key."""
+    assert f"use [masked:github-token.{fingerprint(GITHUB)}]!" == mask(f"use {GITHUB}!", fingerprint)
+    assert [("github-token", fingerprint(GITHUB))] == marks(mask(GITHUB, fingerprint))
+
+
+def test_a_key_is_the_same_everywhere() -> None:
+    """A key has the same kind and the same fingerprint wherever it stands."""
+    texts = [place(GITHUB) for place in PLACES]
+
+    assert {("github-token", GITHUB)} == {(one.kind, one.text) for text in texts for one in find(text)}
+
+
+pieces = st.one_of(
+    st.sampled_from([make(Random(7)) for make in KEYS.values()]),
+    st.sampled_from(["token=", "api_key: ", "password='", "://a:", "@host", "Bearer ", "sk-", "eyJ", "-----BEGIN "]),
+    st.sampled_from([" ", "\n", "\\n", "'", '"', "/", "-", "_", ".", "=", "+", "%3D", "[", "]", "é", "Hunter2!x"]),
+    st.text(max_size=8),
+)
+texts = st.lists(pieces, max_size=8).map("".join)
+
+
+@given(texts)
+def test_a_masked_text_has_nothing_to_mask(text: str) -> None:
+    """Masking again changes nothing, and a text is known again whether it was masked or not."""
+    masked = mask(text, fingerprint)
+
+    assert masked == mask(masked, fingerprint)
+    assert anonymous(text) == anonymous(masked)
+
+
+@given(texts)
+def test_what_is_found_is_in_the_text(text: str) -> None:
+    """Each secret is where it is said to be, behind the one before it, in a place where secrets may begin."""
+    found = find(text)
+
+    assert [one.text for one in found] == [text[one.start : one.end] for one in found]
+    assert sorted((one.start, one.end) for one in found) == [(one.start, one.end) for one in found]
+    assert all(before.end <= after.start for before, after in pairwise(found))
+    assert all(any(start <= one.start <= end for start, end in places(text)) for one in found)
+
+
+HOSTILE = [
+    "a",
+    "sk-",
+    "sk-ant-a1B",
+    "eyJ",
+    "eyJhbGciOiJI.",
+    "token=",
+    "api_key:'",
+    "://a:",
+    "://a1:b2@",
+    "-----BEGIN PRIVATE KEY-----",
+    "Bearer a1",
+    "AKIA",
+    "12345678:AA",
+    "password=A1b!",
+    "xoxb-1a",
+    "\\n",
+    "[0m",
+]
+
+
+@pytest.mark.parametrize("again", HOSTILE)
+def test_the_time_grows_with_the_text(again: str) -> None:
+    """A text of one word again and again takes a time that grows with its length, not with its square."""
+    short, long = (again * (length // len(again)) for length in (10_000, 160_000))
+
+    def seconds(text: str) -> float:
+        began = process_time()
+        find(text)
+        return process_time() - began
+
+    # 16 times the text: the square would be 256 times the time. Both are measured within a moment.
+    assert min(seconds(long) for _ in range(2)) < 80 * max(min(seconds(short) for _ in range(3)), 0.001)
