@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reel.cli.line.command import COMMON, Command, Option, options_of
-from reel.cli.line.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
+from reel.cli.line.overview import DESCRIPTION, ENVIRONMENT, EXIT_STATUSES, NAME_RULE
 from reel.cli.line.parser import examples_of, sentence, usage_of
 from reel.cli.line.table import all_commands
 from reel.version import __version__
@@ -50,7 +50,7 @@ def reel() -> str:
     return _page(
         ("reel", 1, "talk to reeld"),
         (".B reel", _text("[--socket PATH] [--json] [--timeout SECONDS] COMMAND ...")),
-        ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(AGENT_RULE)]),
+        ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(NAME_RULE)]),
         ("OPTIONS", [*_options(COMMON), *_terms(_SHARED)]),
         ("COMMANDS", (line for command in all_commands() for line in _command(command))),
         ("ENVIRONMENT", _terms(ENVIRONMENT)),

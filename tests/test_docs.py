@@ -166,7 +166,7 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
             "cli.md",
             "| `--role user\\|assistant\\|system` | role of the message (default: user); system sets the prompt |",
         ),
-        ("operations.md", "| `agents.idle` | `600.0` | seconds until an unused agent leaves memory |"),
+        ("operations.md", "| `agents.idle` | `600.0` | seconds until an unused conversation leaves memory |"),
     ],
 )
 def test_what_is_taken_from_the_code(page: str, line: str) -> None:

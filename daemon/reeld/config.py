@@ -110,9 +110,9 @@ SETTINGS = [
         Setting(f"connection.{name}", type(value), _HELP.get(f"connection.{name}", ""))
         for name, value in Limits._field_defaults.items()
     ),
-    Setting("agents.max_live", int, "agents kept in memory"),
-    Setting("agents.idle", float, "seconds until an unused agent leaves memory"),
-    Setting("agents.mailbox", int, "requests that may wait for one agent"),
+    Setting("agents.max_live", int, "conversations kept in memory"),
+    Setting("agents.idle", float, "seconds until an unused conversation leaves memory"),
+    Setting("agents.mailbox", int, "requests that may wait for one conversation"),
     Setting("agents.memory", int, "bytes of conversations kept in memory"),
     Setting("metrics.file", str, "file of metrics for node_exporter's textfile collector", suffix=".prom"),
     Setting("metrics.every", float, "seconds between two files of metrics"),
@@ -126,11 +126,11 @@ SETTINGS = [
             was_free=True,
         )
         for key, what in (
-            ("killed_days", "days after which a killed agent is purged"),
-            ("days", "days without an event after which any agent is purged"),
+            ("killed_days", "days after which a killed conversation is purged"),
+            ("days", "days without an event after which any conversation is purged"),
         )
     ),
-    Setting("retention.tag", str, "KEY or KEY=VALUE: only agents with this tag are purged", is_path=False),
+    Setting("retention.tag", str, "KEY or KEY=VALUE: only conversations with this tag are purged", is_path=False),
     Setting("backup.directory", str, "directory in which the daemon makes backups by itself"),
     Setting("backup.keep", int, "backups that are kept there"),
     Setting(

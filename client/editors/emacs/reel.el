@@ -381,7 +381,7 @@ If LABEL is empty, go back to the newest mark with a message after it."
   "Undo the newest command on the conversation, whoever gave it."
   (interactive)
   (let ((reply (reel--command 'undo)))
-    (message "%s: undid %s; M-x reel-redo brings it back" (reel--name)
+    (message "%s: undid %s; M-x reel-redo does it again" (reel--name)
              (reel--called (plist-get reply :undone)))))
 
 (defun reel--called (seq)

@@ -18,6 +18,9 @@ _REMEDIES = {
 # How the daemon's refusal of a name begins, which does not say what was refused.
 _NO_NAME = "a name is 1 to "
 _START = "start it with: reel start"
+# The daemon says agent, which is the protocol's word, and people read conversation. The word before it tells it from
+# the name of a conversation, which may be "agent" itself.
+_AGENT = r"(^|: |\b(?:no|an|the|this|that|of|another|live|new|unused|killed|such|any) )(agents?)\b(?![-.:/@_])"
 
 
 def explain(
@@ -54,7 +57,17 @@ def explain(
         from shlex import join  # noqa: PLC0415 - only if the daemon does not run
 
         what = f"{what.removesuffix(_START)}start it with: {join(['reel', '--socket', socket, 'start'])}"
-    return f"{what}{f'; {remedy}' if remedy else ''}"
+    return f"{for_people(what)}{f'; {remedy}' if remedy else ''}"
+
+
+def for_people(message: str) -> str:
+    """Return a message of the daemon in the words that people read."""
+    if "agent" not in message:
+        return message
+    import re  # noqa: PLC0415 - only if something failed
+
+    said = re.sub(_AGENT, lambda found: f"{found[1]}conversation{'s' * found[2].endswith('s')}", message)
+    return said.replace("an conversation", "a conversation").replace("conversation of conversation", "conversation")
 
 
 def _remedy(error: ReelError, agent: str, command: str) -> str:

@@ -33,7 +33,7 @@ def _shortened(block: Any, seq: int) -> Any:
     for field in ("text", "arguments", "content"):
         text = block.get(field)
         if isinstance(text, str) and len(text) > _LONGEST:
-            more = f"\n… {len(text) - _LONGEST:,} more characters, which reel show prints: message #{seq}"
+            more = f"\n… {len(text) - _LONGEST:,} more characters: reel show prints #{seq} whole"
             block = {**block, field: text[:_LONGEST] + more}
     return block
 

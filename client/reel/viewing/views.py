@@ -110,7 +110,7 @@ def usage(agent: str | None, by: str, sums: dict[str, Sum]) -> Iterator[str]:
         yield f"· {link('of all conversations', '/usage', by=by)}"
     yield "</p>\n"
     if not sums:
-        yield '<p class="note">No response has said how many tokens it used.</p>\n</main>\n'
+        yield '<p class="note">No token counts.</p>\n</main>\n'
         return
     heads = "".join(f'<th scope="col">{column.replace("_", " ").capitalize()}</th>' for column in COLUMNS)
     yield f'<table class="usage">\n<thead><tr><th scope="col">{escape(by)}</th>{heads}</tr></thead>\n<tbody>\n'

@@ -154,7 +154,7 @@ def test_undo_and_redo_in_emacs(client: Client, emacs: Emacs, demo: Callable[[],
     client.add("demo", ["one", "two"])
     demo()
     emacs.type("u")
-    emacs.until_said("demo: undid #4; M-x reel-redo brings it back")
+    emacs.until_said("demo: undid #4; M-x reel-redo does it again")
     demo()
     assert ["Hello"] == texts(client, "demo")
     emacs.type("U")

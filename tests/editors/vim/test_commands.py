@@ -74,7 +74,7 @@ def test_undo_redo_and_clear_in_vim(vim: Vim) -> None:
     """Undo, redo and clear change the buffer and say what they did."""
     vim.run("Reel new demo", "Reel send one")
     vim.shows("## user #2", "one")
-    assert "demo: undid #2; :Reel redo brings it back" == vim.run("Reel undo")
+    assert "demo: undid #2; :Reel redo does it again" == vim.run("Reel undo")
     vim.shows()
     assert "demo: redid #2" == vim.run("Reel redo")
     vim.shows("## user #2", "one")

@@ -21,7 +21,7 @@ def test_every_command_in_vs_code(daemon: Daemon, client: Client, editor: VSCode
     assert ["the newest mark", "here"] == came["asked"][0]["choices"]
     assert ["demo: back at mark here (#3); 1 message set aside"] == came["said"]
     assert laid(("user #2", "first")) == editor.shows("demo", "second", gone=True)
-    assert ["demo: undid the rewind (#5); Reel: Redo brings it back"] == editor.run("undo")["said"]
+    assert ["demo: undid the rewind (#5); Reel: Redo does it again"] == editor.run("undo")["said"]
     editor.shows("demo", "second")
     assert ["demo: redid the rewind (#5)"] == editor.run("redo")["said"]
     editor.shows("demo", "second", gone=True)

@@ -15,7 +15,7 @@ from reel.base.errors import (
     ReelError,
 )
 from reel.cli.line.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
-from reel.reading.failures import explain
+from reel.reading.failures import explain, for_people
 
 
 @pytest.mark.parametrize(
@@ -25,34 +25,34 @@ from reel.reading.failures import explain
             NotFound("no agent zed; make one"),
             "zed",
             "show",
-            "no agent zed; create it with: reel new zed, or list all with: reel list",
+            "no conversation zed; create it with: reel new zed, or list all with: reel list",
         ),
         (
             NotFound("no agent zed", agent="zed"),
             "zed",
             "add",
-            "no agent zed; create it with: reel new zed, or add with --create",
+            "no conversation zed; create it with: reel new zed, or add with --create",
         ),
         (
             NotFound("no agent zed", agent="zed"),
             "demo",
             "clone",
-            "no agent zed; create it with: reel new zed, or list all with: reel list",
+            "no conversation zed; create it with: reel new zed, or list all with: reel list",
         ),
-        (NotFound("no agent a b"), "a b", "show", "no agent a b; list all with: reel list --all"),
-        (NotFound("no agent"), "0" * 32, "show", "no agent; list all with: reel list --all"),
+        (NotFound("no agent a b"), "a b", "show", "no conversation a b; list all with: reel list --all"),
+        (NotFound("no agent"), "0" * 32, "show", "no conversation; list all with: reel list --all"),
         (Killed("zed is dead; revive it"), "zed", "add", "zed is dead; revive it with: reel revive zed"),
         (
             Exists("agent x exists already; choose another name, or continue with that agent", agent="x"),
             "",
             "new",
-            "agent x exists already; choose another name, or see it with: reel show x",
+            "conversation x exists already; choose another name, or see it with: reel show x",
         ),
         (
             Exists("a live agent has this name; choose another, or continue with that agent"),
             "renamed",
             "rename",
-            "a live agent has this name; choose another name",
+            "a live conversation has this name; choose another name",
         ),
         (Conflict("head is 5", agent="x"), "", "clone", "head is 5; see what happened with: reel log x"),
         (Conflict("head is 5"), "", "new", "head is 5"),
@@ -97,3 +97,21 @@ def test_exit_statuses_are_stable() -> None:
     assert {name: special.get(name, REFUSED) for name in BY_NAME} == {name: status_of(name) for name in BY_NAME}
     assert (1, 3, 4, 5) == (REFUSED, NOT_RUNNING, NOT_FOUND, CONFLICT)
     assert status_of("not_running") == NOT_RUNNING
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("agent agent has no marks", "conversation agent has no marks"),
+        ("no agent my agent", "no conversation my agent"),
+        ("into: an agent cannot be cloned into itself", "into: a conversation cannot be cloned into itself"),
+        ("#4 is not in the conversation of agent demo any more", "#4 is not in the conversation demo any more"),
+        ("expected at most 100 agents", "expected at most 100 agents"),
+        ("no agent agent-7", "no conversation agent-7"),
+        ("the agent-7 of an-agent", "the agent-7 of an-agent"),
+        ("head is 5", "head is 5"),
+    ],
+)
+def test_the_daemons_word_is_not_shown_to_people(said: str, read: str) -> None:
+    """An agent is a conversation to people; the name of one stays as it is."""
+    assert read == for_people(said)

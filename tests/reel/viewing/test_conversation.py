@@ -28,8 +28,8 @@ def test_the_end_that_is_cut_off() -> None:
     result = {**RESULT, "content": [{"type": "text", "text": "z" * 100_004}]}
     shown = whole(shortened(Said(said(7, "assistant", call, result), is_live=True)))
 
-    assert f"{'y' * 100_000}\\n… 3 more characters, which reel show prints: message #7" in shown
-    assert f"{'z' * 100_000}\\n… 4 more characters, which reel show prints: message #7" in shown
+    assert f"{'y' * 100_000}\\n… 3 more characters: reel show prints #7 whole" in shown
+    assert f"{'z' * 100_000}\\n… 4 more characters: reel show prints #7 whole" in shown
 
 
 def test_a_result_whose_call_is_before_the_piece() -> None:

@@ -149,7 +149,7 @@ def test_a_very_long_text_is_cut() -> None:
     inner = {**result, "content": [{"type": "text", "text": "y" * 100_001}]}
     shown = "".join(Piece(1, 4, [], [Said(said(3, "tool", result, inner), is_live=True)]).html(4))
 
-    assert f"{'x' * 100_000}\n… 7 more characters, which reel show prints: message #3</pre>" in shown
+    assert f"{'x' * 100_000}\n… 7 more characters: reel show prints #3 whole</pre>" in shown
     assert f"{'y' * 100_000}\n… 1 more characters" in shown
 
 
@@ -158,7 +158,7 @@ def test_nothing_to_show() -> None:
     assert "No conversations." in "".join(listed([], None, None))
     assert "Nothing was found." in "".join(found([], [], more=False, behind=0))
     assert "Nothing differs." in "".join(differences([]))
-    assert "No response has said" in "".join(usage(None, "model", {}))
+    assert "No token counts." in "".join(usage(None, "model", {}))
     assert "" == draft(DraftPush(ID, 1, ""))
 
 

@@ -120,9 +120,9 @@ def _text(agent: str, word: str | None) -> str:
     # If the single argument was meant as the text, fail instead of waiting for stdin.
     if word is None and (" " in agent or sys.stdin.isatty()):
         raise UsageError(
-            f"no text for the agent {agent!r}; give an agent and a text, or set ${VARIABLE}, or pipe the text in"
+            f"no text for the conversation {agent!r}; give a name and a text, or set ${VARIABLE}, or pipe the text in"
         )
-    return _required_stdin(f"message for the agent {agent!r}")
+    return _required_stdin(f"message for the conversation {agent!r}")
 
 
 def _required_stdin(what: str) -> str:

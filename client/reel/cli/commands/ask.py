@@ -35,7 +35,7 @@ def ask(ctx: Context) -> int:
         provider = provider._replace(extra={**schema_fields(provider.format, schema), **provider.extra})
     question = read_question(ctx)
     if not ctx.agent and not question.blocks:
-        raise UsageError(f"no agent was named, and ${VARIABLE} is not set; give a TEXT to begin a conversation")
+        raise UsageError(f"no conversation was named, and ${VARIABLE} is not set; give a TEXT to begin a conversation")
     begun = opened(ctx)
     if begun is not None:
         ctx.use_as_agent(begun.name)

@@ -47,7 +47,7 @@ def _moment(ctx: Context, word: str) -> tuple[str, int | None]:
     if (named := split_name(word)) is not None and not ctx.client.has(word):
         return named[0], resolve_position(ctx.client, *named)
     if "@" in word and named is None and not ctx.client.has(word):
-        raise UsageError(f"no agent {word}, and the part after @ is not a position; write {FORMS}")
+        raise UsageError(f"no conversation {word}, and the part after @ is not a position; write {FORMS}")
     return word, None
 
 

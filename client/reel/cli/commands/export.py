@@ -36,7 +36,7 @@ def export(ctx: Context) -> None:
         raise UsageError("the name of the file or directory is empty; name one")
     if args.directory is None:
         if not ctx.agent:
-            raise UsageError("no agent was named; name one, or export all of them with --all DIR")
+            raise UsageError("no conversation was named; name one, or export all of them with --all DIR")
         pieces = _exported(ctx, ctx.client.agent(ctx.agent), args.at)
         if args.output in (None, STDOUT) and ctx.out.terminal:
             for piece in pieces:

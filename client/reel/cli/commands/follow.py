@@ -36,7 +36,7 @@ def follow(ctx: Context) -> None:
     agent = info and info.id
     since = args.since
     if args.last is not None and (agent is None or since is not None):
-        raise UsageError("--last needs one agent, and cannot be combined with --since")
+        raise UsageError("--last needs one conversation, and cannot be combined with --since")
     transcript = transcript_for(ctx, folds=True)
     if agent is not None and args.last is not None:
         since = _show_last(ctx, agent, transcript)
@@ -60,7 +60,7 @@ def _require_agent(ctx: Context, info: AgentInfo) -> None:
     try:
         retry_until_running(ctx, lambda: ctx.client.agent(info.id))
     except NotFound:
-        raise NotFound(f"agent {info.name} was purged", agent=info.id) from None
+        raise NotFound(f"conversation {info.name} was purged", agent=info.id) from None
 
 
 def _show_last(ctx: Context, agent: str, transcript: Transcript) -> int:

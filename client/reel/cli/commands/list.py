@@ -106,9 +106,9 @@ def _why_nobody(ctx: Context) -> str:
     query, tags = _query(ctx), _tags(ctx)
     if not ctx.args.all and ctx.client.agents(prefix, limit=1, query=query, tags=tags).agents:
         about = f" whose names begin with {prefix!r}" if prefix else " that match" if query or tags else ""
-        return f"all agents{about} are killed; list them with: {all_of_them}"
+        return f"all conversations{about} are killed; list them with: {all_of_them}"
     if query or tags:
-        return f"no agent matches; list all with: {all_of_them}"
+        return f"no conversation matches; list all with: {all_of_them}"
     if prefix:
-        return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
-    return f"no agents; create one with: {ctx.command('new', 'NAME')}"
+        return f"no conversation's name begins with {prefix!r}; list all with: {all_of_them}"
+    return f"no conversations; create one with: {ctx.command('new', 'NAME')}"

@@ -18,11 +18,11 @@ def purge(ctx: Context) -> int:
     """Remove agents and their events."""
     args = ctx.args
     if bool(args.retention) == bool(ctx.words):
-        raise UsageError("name the agents, or give --retention: one of both")
+        raise UsageError("name the conversations, or give --retention: one of both")
     if args.retention:
         return _retain(ctx)
     if args.now:
-        raise UsageError("--now goes with --retention; agents that are named are purged at once")
+        raise UsageError("--now goes with --retention; conversations that are named are purged at once")
     how: dict[str, Any] = {"cascade": args.cascade or None, "force": args.force or None}
     backups = backups_of(ctx)
     tried = [ctx.client.purge(agent, **how, backups=backups, dry_run=True) for agent in ctx.words]
@@ -35,7 +35,7 @@ def purge(ctx: Context) -> int:
         warn_of_backups(ctx, NAME_THEM)
     if args.dry_run:
         return OK
-    if not agreed(ctx, f"Purge {count(len(going), 'agent')} for good?", "purge"):
+    if not agreed(ctx, f"Purge {count(len(going), 'conversation')} for good?", "purge"):
         return REFUSED
     origins = imported_among(ctx, going)
     keep_away(ctx, origins)
@@ -87,7 +87,7 @@ def _retain(ctx: Context) -> int:
         return OK if ctx.args.dry_run else REFUSED
     if ctx.args.dry_run:
         return OK
-    if not agreed(ctx, f"Purge {count(tried.agents_count, 'agent')} for good?", "purge --retention"):
+    if not agreed(ctx, f"Purge {count(tried.agents_count, 'conversation')} for good?", "purge --retention"):
         return REFUSED
     # The replies name a thousand agents at most.
     before = imported(ctx)
@@ -101,9 +101,9 @@ def _retain(ctx: Context) -> int:
         _warn_of_notice(ctx, done.after, "was")
         return REFUSED
     if not ctx.out.as_json:
-        ctx.out.line(f"{count(done.purged_count, 'agent')} purged: {count(done.events, 'event')}")
+        ctx.out.line(f"{count(done.purged_count, 'conversation')} purged: {count(done.events, 'event')}")
         if used := done.agents_count - done.purged_count:
-            ctx.out.line(f"{count(used, 'agent')} left for the next time, because somebody uses {_it(used)}")
+            ctx.out.line(f"{count(used, 'conversation')} left for the next time, because somebody uses {_it(used)}")
     warn_of_backups(ctx, _repeat_purge({}, [done]))
     return OK
 
@@ -113,16 +113,16 @@ def _list_old(ctx: Context, tried: Retained) -> None:
     for agent in tried.agents:
         ctx.out.line(f"{agent.name}  {ctx.clock(agent.updated)}")
     if tried.agents_count > len(tried.agents):
-        ctx.out.line(f"and {count(tried.agents_count - len(tried.agents), 'more agent')}")
+        ctx.out.line(f"and {count(tried.agents_count - len(tried.agents), 'more conversation')}")
     if tried.off:
-        ctx.out.line("retention is off: no setting says after how many days an agent is too old")
+        ctx.out.line("retention is off: no setting says after how many days a conversation is too old")
     elif tried.agents:
         events = "" if tried.after is not None else f": {count(tried.events, 'event')}"
-        ctx.out.line(f"{count(tried.agents_count, 'agent')} too old{events}")
+        ctx.out.line(f"{count(tried.agents_count, 'conversation')} too old{events}")
     elif not tried.followed_count:
-        ctx.out.line("no agent is too old")
+        ctx.out.line("no conversation is too old")
     if tried.followed_count:
-        followed = count(tried.followed_count, "agent")
+        followed = count(tried.followed_count, "conversation")
         ctx.out.line(f"{followed} too old and left, because somebody follows {_it(tried.followed_count)}")
 
 

@@ -57,7 +57,7 @@ def _tell(ctx: Context, reply: Redacted, what: str) -> None:
     if ctx.out.as_json:
         ctx.out.document(reply)
         return
-    ctx.out.line(f"{count(reply.redacted, 'event')} {what}, in the past of {Names(ctx.client).listed(reply.affected)}")
+    ctx.out.line(f"{count(reply.redacted, 'event')} of {Names(ctx.client).listed(reply.affected)} {what}")
     tell_backups(ctx, reply)
 
 

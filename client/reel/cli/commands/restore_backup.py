@@ -77,7 +77,7 @@ def _database_path(ctx: Context) -> str:
 
 
 def _restored_lines(report: dict[str, Any], backup: str) -> Iterator[Line]:
-    restored = f"{count(report['agents'], 'agent')}, {count(report['events'], 'event')}"
+    restored = f"{count(report['agents'], 'conversation')}, {count(report['events'], 'event')}"
     yield [f"restored {report['database']} from {backup}: {restored}"]
     for loss in report["lost"]:
         yield [("lost: ", "bad"), f"{count(loss['events'], 'event')} of {loss['name']}"]

@@ -12,7 +12,7 @@ def revive(ctx: Context) -> None:
     clones = [agent for agent in revived if agent != info.id]
     listed = names.listed(clones) if clones and not ctx.out.as_json else ""
     for agent in info.taken or []:
-        ctx.out.warn(f"{names.listed([agent])} stays killed, because another agent has its name; see: reel list --all")
+        ctx.out.warn(f"{names.listed([agent])} stays killed: another conversation has its name; see: reel list --all")
     if info.id in revived:
         also = f", and its clones {listed}" if clones else ""
         ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
@@ -29,4 +29,4 @@ def _mention_killed_namesake(ctx: Context, name: str) -> None:
     killed = [row.id for row in ctx.client.iter_agents(name, alive=False) if row.name == name]
     for agent in killed[-1:]:
         rename, revive_it = ctx.command("rename", name, "NEW"), ctx.command("revive", agent)
-        ctx.out.warn(f"note: a killed agent had this name, too; revive it with: {rename}; {revive_it}")
+        ctx.out.warn(f"note: a killed conversation had this name, too; revive it with: {rename}; {revive_it}")

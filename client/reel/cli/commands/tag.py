@@ -46,7 +46,7 @@ def changed_tags(tags: dict[str, str], changes: Iterable[str]) -> dict[str, str]
         elif not is_set and name.endswith("-") and len(name) > 1:
             changed.pop(name[:-1], None)
         else:
-            raise UsageError(f"{change!r} is not a tag; K=V sets one and K- removes one (name the agent with -a)")
+            raise UsageError(f"{change!r} is not a tag; K=V sets one and K- removes one (-a names the conversation)")
     return changed
 
 

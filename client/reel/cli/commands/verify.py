@@ -43,7 +43,7 @@ def _of_daemon(ctx: Context) -> Verified:
 def _of_file(ctx: Context, file: str) -> Verified:
     """Check a file without the daemon, in a process of its own."""
     if ctx.args.all or ctx.args.words or ctx.args.agent:
-        raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
+        raise UsageError("--database checks the whole file; leave out NAME, -a and --all")
     if is_url(file):
         raise UsageError("--database checks a file; a database on a server is checked by its daemon: reel verify")
     path = os.path.abspath(file)
@@ -58,7 +58,7 @@ def report_lines(report: Verified) -> Iterator[Line]:
         yield [f"and {report.omitted:,} more"]
     problems = len(report.problems) + report.omitted
     verdict = count(problems, "problem") if problems else "nothing is wrong"
-    yield [f"{count(report.agents, 'agent')}, {count(report.events, 'event')}: {verdict}"]
+    yield [f"{count(report.agents, 'conversation')}, {count(report.events, 'event')}: {verdict}"]
     remedies = [_REMEDIES.get(problem.what, _DAMAGE).format(name=problem.name) for problem in report.problems]
     for remedy in dict.fromkeys(remedies):
         yield [(remedy, "bold")]

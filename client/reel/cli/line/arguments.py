@@ -1,10 +1,10 @@
 """Which agent a command is about, and how its arguments are read.
 
-The positionals of a command name its arguments, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. One rule finds the
-``[AGENT]`` for every command:
+The positionals of a command name its arguments, such as ``[NAME] [TEXT]`` or ``[NAME] TAG...``. One rule finds the
+``[NAME]`` for every command:
 
-1. ``-a AGENT`` names it, and every argument belongs to the positions after it.
-2. Otherwise, if ``$REEL_AGENT`` is set and the arguments fit into the positions after AGENT, it is that agent.
+1. ``-a NAME`` names it, and every argument belongs to the positions after it.
+2. Otherwise, if ``$REEL_AGENT`` is set and the arguments fit into the positions after NAME, it is that agent.
 3. Otherwise it is the first argument.
 
 So ``reel add "hi"`` adds to ``$REEL_AGENT``, while ``reel add other "hi"`` and ``reel show other`` mean ``other``,
@@ -21,7 +21,7 @@ from reel.base.ids import is_id, is_name
 from reel.base.light_typing import NamedTuple
 from reel.base.values import MAX_INTEGER, is_clean
 
-AGENT = "[AGENT]"
+AGENT = "[NAME]"
 VARIABLE = "REEL_AGENT"
 _MANY = 1 << 30
 # What a positional argument is called if it is the path of something.
@@ -91,12 +91,12 @@ def resolve(
         return "", []
     agent, rest = _split(takes, list(words), option, default)
     if takes.agent and not agent:  # an unset variable in a script; it must not select $REEL_AGENT or all agents
-        raise UsageError("the agent's name is empty")
+        raise UsageError("the conversation's name is empty")
     if len(rest) > takes.most:
         raise UsageError(f"unexpected argument {rest[takes.most]!r}; expected {positionals or 'none'}")
     if len(rest) < takes.least:
         missing = [word for word in positionals.split() if not word.startswith("[")][len(rest)]
-        taken = f", because {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
+        taken = f", because {agent!r} was taken for the conversation (${VARIABLE} is not set)" if agent in words else ""
         raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {positionals}")
     return agent, rest
 
@@ -119,7 +119,7 @@ def _split(takes: Arity, words: list[str], option: str | None, default: str | No
         return default, words
     if words:
         return words[0], words[1:]
-    raise UsageError(f"no agent was named, and ${VARIABLE} is not set")
+    raise UsageError(f"no conversation was named, and ${VARIABLE} is not set")
 
 
 def text(argument: str) -> str:

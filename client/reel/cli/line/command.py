@@ -18,7 +18,7 @@ class Command(NamedTuple):
     """A command of ``reel``."""
 
     name: str
-    # Its positional arguments, such as "[AGENT] [TEXT]"; reel.cli.line.arguments says what they mean.
+    # Its positional arguments, such as "[NAME] [TEXT]"; reel.cli.line.arguments says what they mean.
     positionals: str
     summary: str
     # In the command's file, which is imported when it runs.
@@ -55,7 +55,7 @@ def at(summary: str) -> Option:
     return option("--at", metavar="SEQ", type=position, help=summary)
 
 
-CREATE = option("--create", action="store_true", help="create the agent if it does not exist")
+CREATE = option("--create", action="store_true", help="create the conversation if it does not exist")
 IF_STANDS = option(
     "--if-stands",
     metavar="SEQ",
@@ -75,8 +75,8 @@ COMMON = (
         help="how long the daemon may take to answer",
     ),
 )
-_AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
-_IF_SEQ = "only if nothing has happened to the agent since SEQ"
+_AGENT = (option("-a", "--agent", metavar="NAME", type=text, help="the conversation, instead of the first argument"),)
+_IF_SEQ = "only if nothing has happened to the conversation since SEQ"
 _WRITES = (option("--if-seq", metavar="SEQ", type=absolute_position, help=_IF_SEQ),)
 
 

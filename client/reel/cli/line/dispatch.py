@@ -84,7 +84,9 @@ def _resolve_positions(ctx: Context) -> None:
         if given is None or isinstance(given, int):
             continue
         if not ctx.agent or ctx.args.all:
-            raise UsageError(f"--{name} from the end needs one agent; for all agents it is an event id, such as 12")
+            raise UsageError(
+                f"--{name} from the end needs one conversation; for all of them it is an event id, such as 12"
+            )
         setattr(ctx.args, name, ctx.seq(given))
 
 

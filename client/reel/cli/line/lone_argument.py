@@ -10,9 +10,9 @@ known, the command is refused:
   a loop that reads its own lines from that stdin. A pipe that stays silent is not waited for.
 - FILE. It is the file if that exists, and the agent if that exists. If both exist, stdin decides as above.
 - RANGE. It is the agent, unless it has the form of a range; then as the following.
-- LABEL, NAME. It is refused if an agent has that name: neither meaning is the safe one.
+- LABEL, NEW_NAME. It is refused if an agent has that name: neither meaning is the safe one.
 
-A required argument (NEW, TITLE, SEQ, TAG) is never the agent. The prefix of an agent's name does not count.
+A required argument (NEW_NAME, TITLE, SEQ, TAG) is never the agent. The prefix of an agent's name does not count.
 """
 
 import os
@@ -54,9 +54,9 @@ def _text(ctx: Context, word: str) -> str:
         return ""
     exists = ctx.client.has(word)
     if stdin is Content.SILENT:
-        return "an agent has this name, and nothing has arrived on stdin yet" if exists else ""
+        return "a conversation has this name, and nothing has arrived on stdin yet" if exists else ""
     if not exists:
-        return "no agent has this name, and stdin is not empty"
+        return "no conversation has this name, and stdin is not empty"
     ctx.use_as_agent(word)
     return ""
 
@@ -80,7 +80,7 @@ def _range(ctx: Context, word: str) -> str:
 
 
 def _other(ctx: Context, word: str) -> str:
-    return "an agent has this name" if ctx.client.has(word) else ""
+    return "a conversation has this name" if ctx.client.has(word) else ""
 
 
 def _refuse(ctx: Context, command: Command, place: str, reason: str) -> NoReturn:
@@ -88,6 +88,6 @@ def _refuse(ctx: Context, command: Command, place: str, reason: str) -> NoReturn
     agent = ctx.command(command.name, "-a", word)
     other = ctx.command(command.name, "-a", ctx.agent, word)
     raise UsageError(
-        f"{word!r} may be the agent or the {place}: {reason}; "
-        f"write `{agent}` for the agent, or `{other}` for the {place}"
+        f"{word!r} may be the conversation or the {place}: {reason}; "
+        f"write `{agent}` for the conversation, or `{other}` for the {place}"
     )

@@ -157,8 +157,8 @@ def _with_whole_name(client: Methods, prefix: str, refused: NotFound) -> NotFoun
     if len(names) > 1:
         return refused
     return NotFound(
-        f"no agent {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the whole"
-        " name",
+        f"no conversation {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the"
+        " whole name",
         candidates=names,
     )
 
@@ -179,7 +179,7 @@ def resolve_prefix(client: Methods, prefix: str, refused: NotFound) -> str:
     if not names:
         raise _with_suggestion(client, prefix, refused)
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    raise NotFound(f"no agent {prefix}, but several names begin so: {shown}", candidates=names)
+    raise NotFound(f"no conversation {prefix}, but several names begin so: {shown}", candidates=names)
 
 
 def _with_suggestion(client: Methods, typed: str, refused: NotFound) -> NotFound:

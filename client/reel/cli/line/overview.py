@@ -3,24 +3,24 @@
 from reel.cli.line.table import GROUPS
 
 DESCRIPTION = """\
-Talk to reeld, the daemon that owns the conversations of LLM agents.
-An agent is a named conversation."""
+Talk to reeld, the daemon that owns conversations with LLMs. Each has a name."""
 
-AGENT_RULE = """\
-AGENT is a name, a prefix of a name that no other agent's name begins with, or
-an id. A script that changes something must give the whole name. `-a AGENT`
+NAME_RULE = """\
+NAME is the name of a conversation, the beginning of one that no other name has,
+or an id. A script that changes something must give the whole name. `-a NAME`
 names it; otherwise, if $REEL_AGENT is set and the other arguments make sense
-without an agent, it is that one; otherwise it is the first argument. So `reel
-add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo`
-mean demo, whether it is set or not. If a single argument may be the agent or
-what comes after it, reel chooses so that nothing is lost (`git diff | reel
-add demo`), or refuses.
+without NAME, it is that one; otherwise it is the first argument. So `reel add
+"hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo` mean
+demo, whether it is set or not. If a single argument may be NAME or what comes
+after it, reel chooses so that nothing is lost (`git diff | reel add demo`), or
+refuses.
 
-No word stands for the agent that changed last, since a program may change
-another one at any moment. Its name is: reel list --limit 1 --format names"""
+No word stands for the conversation that changed last, since a program may
+change another one at any moment. Its name is:
+reel list --limit 1 --format names"""
 
 ENVIRONMENT = (
-    ("REEL_AGENT", "the agent, if none is named"),
+    ("REEL_AGENT", "the conversation, if none is named"),
     ("REEL_SOCKET", "the daemon's socket"),
     ("REEL_NO_START", "do not start the daemon, if set"),
     ("NO_COLOR", "no colours, if set"),
@@ -32,13 +32,13 @@ EXIT_STATUSES = (
     ("1", "refused, or failed"),
     ("2", "wrong usage"),
     ("3", "the daemon is not running"),
-    ("4", "no such agent"),
+    ("4", "no such conversation"),
     ("5", "conflict, as with --if-seq"),
     ("6", "the answer was cut, refused or left empty"),
 )
 POSITIONS = """\
-Every event of an agent has a number, its seq: messages, marks, and commands
-such as clear. Wherever a command takes SEQ, you can write:
+Every event of a conversation has a number, its seq: messages, marks, and
+commands such as clear. Wherever a command takes SEQ, you can write:
 
 12, #12       the event with this number, as reel shows it
 @last, @, -   the newest message
@@ -52,7 +52,7 @@ The file ~/.config/reel/reel.toml (or below $XDG_CONFIG_HOME) may have:
 hints = false         no hints, such as how to undo a change
 color = "never"       auto, always or never
 pager = "less -R"     program that shows long output; "" for no program
-agent = "demo"        the agent, if none is named
+agent = "demo"        the conversation, if none is named
 start = false         do not start the daemon
 via = "claude"        who answers in reel chat and reel ask
 
@@ -68,23 +68,23 @@ The daemon has a file of its own, reeld.toml; see: reeld --check"""
 
 # What `reel help` explains besides commands.
 TOPICS = {
-    "agent": AGENT_RULE,
+    "name": NAME_RULE,
     "positions": POSITIONS,
     "settings": SETTINGS,
     "environment": "\n".join(f"{name:<14}{about}" for name, about in ENVIRONMENT),
     "exit-status": "\n".join(f"{status:<4}{about}" for status, about in EXIT_STATUSES),
 }
 CLOSING = """\
-reel help COMMAND explains a command. See also: reel help agent (which agent is
-meant), reel help positions (how a message is named), reel help settings, reel
-help environment, reel help exit-status."""
+reel help COMMAND explains a command. See also: reel help name (which
+conversation is meant), reel help positions (how a message is named), reel help
+settings, reel help environment, reel help exit-status."""
 
 
 def listing() -> str:
     """Return every command with its summary, in groups."""
     return "\n\n".join(
         "\n".join(
-            [group.title, *(f"  {f'{each.name:<10} {each.positionals}':<28}{each.summary}" for each in group.commands)]
+            [group.title, *(f"  {f'{each.name:<10} {each.positionals}':<29}{each.summary}" for each in group.commands)]
         )
         for group in GROUPS
     )

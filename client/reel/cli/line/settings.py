@@ -129,7 +129,7 @@ def _check_agent(value: Any) -> str | None:
 
     if isinstance(value, str) and (is_name(value) or is_id(value)):
         return None
-    return f"write the name of an agent, not {value!r}"
+    return f"write the name of a conversation, not {value!r}"
 
 
 def _check_providers(value: Any) -> str | None:

@@ -34,7 +34,7 @@ GROUPS = (
         "read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff", "tree", "view")
     ),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
-    Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
+    Group("copy, describe and end conversations", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
     Group("remove for good", "erasing", ("redact", "purge")),
     Group("talk to a provider", "providers", ("ask", "chat", "setup", "render", "ingest", "load")),
     Group("bring in and take out", "histories", ("import", "pick", "continue", "export")),

@@ -367,7 +367,7 @@ class Conversation:
 
     def _took_description(self, reply: Any) -> None:
         if isinstance(reply, ReelError):
-            self.problems.append(Problem(self._source.path, 0, f"the agent was not described: {reply.message}"))
+            self.problems.append(Problem(self._source.path, 0, f"the conversation was not described: {reply.message}"))
 
     def _refuse(self, error: ReelError) -> None:
         self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))

@@ -255,5 +255,5 @@ def _was_changed(conversation: Conversation, source: Source) -> Problem:
 
 def _why(error: ReelError) -> str:
     if error.name == "conflict":
-        return "the agent was changed while it was imported; import it again"
+        return "the conversation was changed while it was imported; import it again"
     return f"not imported: {error.message}"

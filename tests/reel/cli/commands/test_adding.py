@@ -96,7 +96,7 @@ def test_add_in_place_of_what_is_not_there(reel: Reel, talk: str) -> None:
     refused = reel("add", talk, "Now this.", "--from", "99")
 
     assert (1, "") == (refused.status, refused.out)
-    assert f"from: 99 is not in the current conversation of agent {talk}; the newest" in refused.err
+    assert f"from: 99 is not in the current conversation {talk}; the newest" in refused.err
 
 
 def test_add_prints_the_seq(reel: Reel, talk: str) -> None:
@@ -131,14 +131,14 @@ def test_add_takes_text_from_an_argument_or_stdin(
 def test_add_without_a_text_is_refused(reel: Reel, talk: str) -> None:
     """An empty stdin is refused, and so is a text in place of the agent."""
     assert reel("add", talk, stdin=b"").err.startswith(
-        f"reel: usage: stdin was empty, so there is no message for the agent '{talk}'; "
+        f"reel: usage: stdin was empty, so there is no message for the conversation '{talk}'; "
     )
-    assert reel("add", "two words").err.startswith("reel: usage: no text for the agent 'two words'; ")
+    assert reel("add", "two words").err.startswith("reel: usage: no text for the conversation 'two words'; ")
 
 
 def test_add_creates_the_agent_only_with_create(reel: Reel, name: str) -> None:
     """Without --create a missing agent is an error that says how to create it."""
-    expected = f"reel: not_found: no agent {name}; create it with: reel new {name}, or add with --create\n"
+    expected = f"reel: not_found: no conversation {name}; create it with: reel new {name}, or add with --create\n"
 
     assert (4, "", expected) == reel("add", name, "hi")
     assert (0, f"{name}: added #2\n", "") == reel("add", name, "hi", "--create")

@@ -101,7 +101,7 @@ def test_new_refuses_a_name_that_is_taken(reel: Reel, talk: str) -> None:
     refused = reel("new", talk)
 
     assert (1, "") == (refused.status, refused.out)
-    assert refused.err.startswith(f"reel: exists: agent {talk} exists already; ")
+    assert refused.err.startswith(f"reel: exists: conversation {talk} exists already; ")
 
 
 def test_clone_into_a_new_or_an_existing_agent(reel: Reel, talk: str) -> None:
@@ -143,7 +143,7 @@ def test_revive_cascade_revives_the_clones(reel: Reel, talk: str) -> None:
     ran = reel("revive", talk, "--cascade")
 
     assert f"{talk} revived, and its clones {talk}-b\n" == ran.out
-    assert f"reel: {talk}-c stays killed, because another agent has its name; see: reel list --all\n" == ran.err
+    assert f"reel: {talk}-c stays killed: another conversation has its name; see: reel list --all\n" == ran.err
     assert f"{talk} is not killed\n" == reel("revive", talk, "--cascade").out
 
 
@@ -152,9 +152,8 @@ def test_revive_an_agent_whose_name_is_taken(reel: Reel, talk: str) -> None:
     killed = reel("kill", talk, "--json").documents[0]["agent"]
     reel("new", talk)
 
-    expected = (
-        f"reel: note: a killed agent had this name, too; revive it with: reel rename {talk} NEW; reel revive {killed}\n"
-    )
+    revive_it = f"reel rename {talk} NEW; reel revive {killed}"
+    expected = f"reel: note: a killed conversation had this name, too; revive it with: {revive_it}\n"
     assert (0, f"{talk} is not killed\n", expected) == reel("revive", talk)
 
 

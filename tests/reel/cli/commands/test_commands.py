@@ -32,7 +32,7 @@ def test_conflict_has_its_own_status(reel: Reel, talk: str) -> None:
     refused = reel("add", talk, "hi", "--if-seq", "3")
 
     assert 5 == refused.status
-    assert refused.err.startswith(f"reel: conflict: agent {talk} is at #4, not at #3")
+    assert refused.err.startswith(f"reel: conflict: conversation {talk} is at #4, not at #3")
 
 
 _CHANGES: dict[str, tuple[str, ...]] = {
@@ -106,7 +106,7 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
         (
             {"retention_after": 33 * 10**15},
             "retention",
-            "the settings are new: the agents that are too old are purged in",
+            "the settings are new: the conversations that are too old are purged in",
         ),
         ({"retention_after": 33 * 10**15, "retention_problem": "others use it"}, "retention", "others use it"),
         ({"connections": 3, "clients": ["", "nvim", "nvim"]}, "connections", "3: unnamed, nvim (2)"),

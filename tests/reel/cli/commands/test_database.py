@@ -28,11 +28,11 @@ def test_verify_of_a_sound_database(reel: Reel, monkeypatch: pytest.MonkeyPatch)
     reel("add", "one", "hi", "--create")
     reel("add", "two", "hi", "--create")
 
-    assert (0, "2 agents, 4 events: nothing is wrong\n", "") == reel("verify")
-    assert (0, "1 agent, 2 events: nothing is wrong\n", "") == reel("verify", "one")
+    assert (0, "2 conversations, 4 events: nothing is wrong\n", "") == reel("verify")
+    assert (0, "1 conversation, 2 events: nothing is wrong\n", "") == reel("verify", "one")
     monkeypatch.setenv("REEL_AGENT", "two")
-    assert reel("verify").out.startswith("1 agent")
-    assert reel("verify", "--all").out.startswith("2 agents")
+    assert reel("verify").out.startswith("1 conversation")
+    assert reel("verify", "--all").out.startswith("2 conversations")
     assert [{"agents": 2, "events": 4, "problems": [], "omitted": 0}] == reel("verify", "--all", "--json").documents
     assert 4 == reel("verify", "zed").status
     assert 2 == reel("verify", "--all", "-a", "two").status
@@ -47,7 +47,7 @@ def test_verify_of_a_damaged_database(reel: Reel, own: Daemon) -> None:
     assert 1 == ran.status
     assert [
         "one #2: parent_missing: there is no event 99, its parent",
-        "1 agent, 2 events: 1 problem",
+        "1 conversation, 2 events: 1 problem",
         "first make a copy of the database, then replace it with a backup; see docs/operations.md",
     ] == ran.out.splitlines()[:2] + ran.out.splitlines()[-1:]
     assert "parent_missing" == reel("verify", "one", "--json").documents[0]["problems"][0]["what"]
@@ -75,7 +75,7 @@ def test_remedies_of_problems() -> None:
         "the database: sqlite: row 1 missing from index x",
         "the database: unchecked: too much",
         "and 1,000 more",
-        "1,000 agents, 2 events: 1,006 problems",
+        "1,000 conversations, 2 events: 1,006 problems",
         "repair it from the log, and report it: reel replay one",
     ] == lines[:9]
     assert 9 + 4 == len(lines)

@@ -247,7 +247,7 @@ def test_damage_beyond_the_first_page(reel: Reel, used: str, damage: Callable[[s
     beside = contents(reel)
     daemon.close()
 
-    assert {"check": "contents", "verdict": FINE, "about": "1 agent, 2 events"} == before
+    assert {"check": "contents", "verdict": FINE, "about": "1 conversation, 2 events"} == before
     assert [BAD, BAD] == [alone["verdict"], beside["verdict"]]
     assert "see all of them, and what to do: reel verify" == beside["remedy"]
 
@@ -458,7 +458,7 @@ def test_retention_that_is_new() -> None:
 
     assert found is not None
     assert (WARN, "see which: reel purge --retention --dry-run") == (found.verdict, found.remedy)
-    assert found.about.startswith("the settings are new: the agents that are too old are purged in 2h")
+    assert found.about.startswith("the settings are new: the conversations that are too old are purged in 2h")
     assert check_retention({"retention_after": time.time() * 1000 - 1}) is None
 
 

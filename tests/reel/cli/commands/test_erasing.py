@@ -31,7 +31,7 @@ def test_redact_what_matches(reel: Reel, talk: str) -> None:
 
     assert "'key-22'" in tried.out
     assert (1, True) == (asked.status, "--yes" in asked.err)
-    assert f"redacted, in the past of {talk}" in done.out
+    assert f"events of {talk} redacted" in done.out
     assert "key-" not in reel("log", talk, "--json").out + reel("info", talk).out
     assert "there is nothing to redact\n" == reel("redact", talk, "--match", "key-", "--yes").out
 
@@ -124,7 +124,7 @@ def test_retention(reel: Reel, talk: str) -> None:
 
     for options in (["--yes"], ["--dry-run"], ["--now", "--dry-run"]):
         said = reel("purge", "--retention", *options).out
-        assert "retention is off: no setting says after how many days an agent is too old\n" == said
+        assert "retention is off: no setting says after how many days a conversation is too old\n" == said
     assert [] == reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"]
     assert (2, True) == (both.status, "one of both" in both.err)
 
@@ -155,16 +155,16 @@ def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG
     done = reel("purge", "--retention", "--now", "--yes")
     wrong = reel("purge", "old", "--now", "--yes")
 
-    assert (0, "1 agent too old") == (tried.status, tried.out.splitlines()[-1])
+    assert (0, "1 conversation too old") == (tried.status, tried.out.splitlines()[-1])
     assert "nothing would be purged: the settings are new" in tried.err
     assert (1, [], True) == (told["agents_count"], told["purged"], told["after"] > 0)
     for early in refused:
         assert (1, "old" in left) == (early.status, True)
         assert "nothing was purged: the settings are new" in early.err
         assert "reel purge --retention --now" in early.err
-    assert ("1 agent too old: 2 events", "") == (would.out.splitlines()[-1], would.err)
-    assert (0, "1 agent purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
-    assert "the settings are new: the agents that are too old are purged in " in status
+    assert ("1 conversation too old: 2 events", "") == (would.out.splitlines()[-1], would.err)
+    assert (0, "1 conversation purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
+    assert "the settings are new: the conversations that are too old are purged in " in status
     assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
 
 
@@ -182,7 +182,7 @@ def test_retention_of_what_was_imported(reel: Reel, retaining: str, tmp_path: Pa
 
     done = reel("purge", "--retention", "--now", "--yes")
 
-    assert "1,002 agents purged" in done.out
+    assert "1,002 conversations purged" in done.out
     stones = Tombstones(str(tmp_path / "reel/purged.json"), retaining)
     assert names[1:] == [name for name in names if stones.has(name)]
 
@@ -200,9 +200,9 @@ def test_retention_of_what_is_followed(reel: Reel, retaining: str) -> None:
     reel("revive", "old")
     none = reel("purge", "--retention", "--dry-run")
 
-    said = "1 agent too old and left, because somebody follows it\n"
+    said = "1 conversation too old and left, because somebody follows it\n"
     assert [(0, said)] * 2 == [(ran.status, ran.out) for ran in (tried, done)]
-    assert "no agent is too old\n" == none.out
+    assert "no conversation is too old\n" == none.out
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_paths(name: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "no agent was named; name one, or export all of them with --all DIR"),
+        ((), "no conversation was named; name one, or export all of them with --all DIR"),
         (("--all", "x", "--at", "3"), "--all cannot be combined with --at"),
         (("--all", "x", "-o", "y"), "--all cannot be combined with --output"),
         (("--all", ""), "the name of the file or directory is empty"),

@@ -80,7 +80,7 @@ def test_follow_ends_when_the_agent_is_purged(client: Client, daemon: str, name:
         attached(client, name)
         client.purge(name)
 
-        assert f"reel: not_found: agent {name} was purged" in running.until("was purged")
+        assert f"reel: not_found: conversation {name} was purged" in running.until("was purged")
         assert NOT_FOUND == running.process.wait(PATIENCE)
 
 

@@ -16,12 +16,11 @@ def test_list_without_a_match(reel: Reel, name: str) -> None:
     reel("new", f"{name}-1")
     reel("kill", f"{name}-1")
 
-    assert f"no agent's name begins with '{name}-2'; list all with: reel list --all" in on_terminal(
+    assert f"no conversation's name begins with '{name}-2'; list all with: reel list --all" in on_terminal(
         "list", "--prefix", f"{name}-2"
     )
-    assert f"all agents whose names begin with '{name}' are killed; list them with: reel list --all" in on_terminal(
-        "list", "--prefix", name
-    )
+    killed = f"all conversations whose names begin with '{name}' are killed; list them with: reel list --all"
+    assert killed in on_terminal("list", "--prefix", name)
 
 
 def names(reel: Reel, *options: str) -> list[str]:
@@ -52,7 +51,7 @@ def test_list_by_words_and_tags(reel: Reel, client: Client, name: str) -> None:
     assert [f"{name}-2", f"{name}-1"] == names(reel, name, "TAPE")
     assert [f"{name}-1"] == names(reel, name, "topic=")
     assert [f"{name}-1"] == names(reel, name, "--tag", "topic=tapes")
-    assert "no agent matches; list all with: reel list --all" in on_terminal("list", name, "tubes")
+    assert "no conversation matches; list all with: reel list --all" in on_terminal("list", name, "tubes")
     assert 2 == reel("list", "--tag", "topic").status
 
 

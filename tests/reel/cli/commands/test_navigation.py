@@ -29,7 +29,7 @@ def test_rewind_to_an_unknown_label(reel: Reel, talk: str) -> None:
     refused = reel("rewind", talk, "darft")
 
     assert 1 == refused.status
-    assert refused.err.startswith(f"reel: no_such_mark: agent {talk} has no mark darft")
+    assert refused.err.startswith(f"reel: no_such_mark: conversation {talk} has no mark darft")
     assert "draft" in refused.err
 
 

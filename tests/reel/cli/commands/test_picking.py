@@ -90,7 +90,7 @@ def test_a_command_without_a_name(tmux: Tmux, client: Client, name: str, command
     tmux.shows("left 0", "restored")
     typed(tmux, "clear", "Enter")
 
-    tmux.shows("reel: no agent was named")
+    tmux.shows("reel: no conversation was named")
 
 
 @pytest.mark.slow

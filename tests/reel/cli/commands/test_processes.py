@@ -278,8 +278,8 @@ def test_hint_is_shown_while_it_is_news(reel: Reel, name: str) -> None:
 
 def test_error_at_a_terminal_has_no_name(reel: Reel, name: str) -> None:
     """The name of an error is for programs: a person reads what is wrong."""
-    assert on_terminal("show", name).startswith(f"reel: no agent {name}; ")
-    assert on_terminal("clear").startswith("reel: no agent was named")
+    assert on_terminal("show", name).startswith(f"reel: no conversation {name}; ")
+    assert on_terminal("clear").startswith("reel: no conversation was named")
     assert reel("show", name).err.startswith("reel: not_found: ")
 
 
@@ -325,11 +325,11 @@ def test_empty_output_has_a_hint(home: Path) -> None:
     """If there is nothing to show, a hint says how to begin."""
     assert "start it with: reel start" in on_terminal("status")
     run("start")
-    assert "no agents; create one with: reel new NAME" in on_terminal("list")
+    assert "no conversations; create one with: reel new NAME" in on_terminal("list")
     run("new", "demo")
     assert "no messages; add one with: reel add demo TEXT" in on_terminal("show", "demo")
     run("kill", "demo")
-    assert "all agents are killed; list them with: reel list --all" in on_terminal("list")
+    assert "all conversations are killed; list them with: reel list --all" in on_terminal("list")
     assert home.exists()
 
 

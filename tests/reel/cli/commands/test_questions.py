@@ -135,7 +135,7 @@ def test_a_question_without_a_name(reel: Reel, client: Client, via: Via) -> None
     assert "Brief." == client.agent(agent).system
     assert 4 == reel("ask", "nobody", *via(said("4")), stdin=b"").status
     nothing = reel("ask", *via(said("4")), stdin=b"")
-    assert (2, True) == (nothing.status, "no agent was named" in nothing.err)
+    assert (2, True) == (nothing.status, "no conversation was named" in nothing.err)
 
 
 def test_a_question_that_failed_is_asked_again(reel: Reel, name: str, via: Via) -> None:

@@ -36,7 +36,9 @@ def test_one_frame(reel: Reel, client: Client, name: str) -> None:
 
     assert (0, "") == (ran.status, ran.err)
     assert ran.out.startswith("reeld ")
-    assert {"requests", "AGENT", "METHOD", "CLIENT"} <= {line.split()[0] for line in ran.out.splitlines() if line}
+    assert {"requests", "CONVERSATION", "METHOD", "CLIENT"} <= {
+        line.split()[0] for line in ran.out.splitlines() if line
+    }
 
 
 def test_figures_as_json(reel: Reel, client: Client, name: str) -> None:

@@ -4,17 +4,17 @@ import pytest
 
 from reel.cli.line.arguments import Arity, UsageError, arity, is_lone, resolve
 
-ADD = "[AGENT] [TEXT]"
-SHOW = "[AGENT]"
-RESTORE = "[AGENT] SEQ"
-TAG = "[AGENT] TAG..."
+ADD = "[NAME] [TEXT]"
+SHOW = "[NAME]"
+RESTORE = "[NAME] SEQ"
+TAG = "[NAME] TAG..."
 
 
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
         ("", Arity(agent=False, least=0, most=0)),
-        ("[NAME]", Arity(agent=False, least=0, most=1)),
+        ("[TOOL]", Arity(agent=False, least=0, most=1)),
         (SHOW, Arity(agent=True, least=0, most=0)),
         (ADD, Arity(agent=True, least=0, most=1)),
         (RESTORE, Arity(agent=True, least=1, most=1)),
@@ -44,7 +44,7 @@ def test_arity_of_a_usage(usage: str, expected: Arity) -> None:
         pytest.param(RESTORE, ["17"], None, "env", ("env", ["17"]), id="seq alone"),
         pytest.param(TAG, ["demo", "a=b", "c-"], None, None, ("demo", ["a=b", "c-"]), id="agent and tags"),
         pytest.param(TAG, ["a=b", "c-"], None, "env", ("env", ["a=b", "c-"]), id="tags alone"),
-        pytest.param("[NAME]", ["demo"], None, "env", ("", ["demo"]), id="a command without an agent"),
+        pytest.param("[TOOL]", ["demo"], None, "env", ("", ["demo"]), id="a command without an agent"),
     ],
 )
 def test_agent_is_found_by_option_variable_or_position(
@@ -57,19 +57,20 @@ def test_agent_is_found_by_option_variable_or_position(
 @pytest.mark.parametrize(
     ("usage", "words", "option", "default", "expected"),
     [
-        pytest.param(SHOW, [], None, None, "no agent was named, and $REEL_AGENT is not set", id="no agent"),
-        pytest.param(SHOW, ["a", "b"], None, "env", "unexpected argument 'b'; expected [AGENT]", id="too many"),
-        pytest.param(ADD, ["a", "b"], "opt", None, "unexpected argument 'b'; expected [AGENT] [TEXT]", id="option"),
+        pytest.param(SHOW, [], None, None, "no conversation was named, and $REEL_AGENT is not set", id="no agent"),
+        pytest.param(SHOW, ["a", "b"], None, "env", "unexpected argument 'b'; expected [NAME]", id="too many"),
+        pytest.param(ADD, ["a", "b"], "opt", None, "unexpected argument 'b'; expected [NAME] [TEXT]", id="option"),
         pytest.param("", ["a"], None, None, "unexpected argument 'a'; expected none", id="takes none"),
-        pytest.param(SHOW, [""], None, "env", "the agent's name is empty", id="an empty word"),
-        pytest.param(ADD, ["demo", "hi"], "", "env", "the agent's name is empty", id="an empty option"),
-        pytest.param(RESTORE, [], None, "env", "SEQ is missing; expected [AGENT] SEQ", id="too few"),
+        pytest.param(SHOW, [""], None, "env", "the conversation's name is empty", id="an empty word"),
+        pytest.param(ADD, ["demo", "hi"], "", "env", "the conversation's name is empty", id="an empty option"),
+        pytest.param(RESTORE, [], None, "env", "SEQ is missing; expected [NAME] SEQ", id="too few"),
         pytest.param(
             TAG,
             ["k=v"],
             None,
             None,
-            "TAG is missing, because 'k=v' was taken for the agent ($REEL_AGENT is not set); expected [AGENT] TAG...",
+            "TAG is missing, because 'k=v' was taken for the conversation ($REEL_AGENT is not set);"
+            " expected [NAME] TAG...",
             id="taken for the agent",
         ),
     ],
@@ -98,7 +99,7 @@ def test_wrong_number_of_arguments(
         pytest.param(SHOW, ["other"], None, "env", False, id="the agent alone"),
         pytest.param(RESTORE, ["17"], None, "env", False, id="a word that must be there"),
         pytest.param(TAG, ["a-"], None, "env", False, id="words that must be there"),
-        pytest.param("[NAME]", ["other"], None, "env", False, id="a command without an agent"),
+        pytest.param("[TOOL]", ["other"], None, "env", False, id="a command without an agent"),
     ],
 )
 def test_lone_argument_is_ambiguous(

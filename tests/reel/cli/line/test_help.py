@@ -33,6 +33,13 @@ def test_help_of_a_topic(topic: str, capsys: pytest.CaptureFixture[str]) -> None
     assert all(len(line) <= 80 for line in printed.splitlines())
 
 
+def test_a_topic_by_its_former_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was `reel help agent` is still found."""
+    assert 0 == main(["help", "agent"])
+
+    assert f"{TOPICS['name']}\n" == capsys.readouterr().out
+
+
 def test_help_of_nothing_known(capsys: pytest.CaptureFixture[str]) -> None:
     """A word that is neither a command nor a topic is wrong usage."""
     assert 2 == main(["help", "ad"])

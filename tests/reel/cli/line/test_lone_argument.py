@@ -51,8 +51,8 @@ def test_piped_text_for_nobody_is_refused(reel: Reel, talk: str, options: tuple[
 
     assert 2 == ran.status
     assert (
-        "'othr' may be the agent or the TEXT: no agent has this name, and stdin is not empty; "
-        f"write `reel add -a othr` for the agent, or `reel add -a {talk} othr` for the TEXT"
+        "'othr' may be the conversation or the TEXT: no conversation has this name, and stdin is not empty; "
+        f"write `reel add -a othr` for the conversation, or `reel add -a {talk} othr` for the TEXT"
     ) in ran.err
     assert 2 == len(texts(reel, talk))
     assert 4 == reel("show", "othr").status
@@ -94,7 +94,7 @@ def test_word_is_the_text_if_a_pipe_stays_silent(
         refused = reel("add", other)
 
     assert 2 == refused.status
-    assert "an agent has this name, and nothing has arrived on stdin yet" in refused.err
+    assert "a conversation has this name, and nothing has arrived on stdin yet" in refused.err
     assert ["done"] == texts(reel, talk)[2:]
 
 
@@ -108,11 +108,14 @@ def test_word_is_the_text_if_the_agent_is_an_option(reel: Reel, talk: str, other
 @pytest.mark.parametrize("command", ["mark", "rewind", "clone"])
 def test_label_or_name_that_an_agent_has_is_refused(reel: Reel, talk: str, other: str, command: str) -> None:
     """If an agent has the name, the word is ambiguous, and nothing is done."""
-    place = "NAME" if command == "clone" else "LABEL"
+    place = "NEW_NAME" if command == "clone" else "LABEL"
     ran = reel(command, other)
 
     assert 2 == ran.status
-    assert f"'{other}' may be the agent or the {place}: an agent has this name; write `reel {command}" in ran.err
+    assert (
+        f"'{other}' may be the conversation or the {place}: a conversation has this name; write `reel {command}"
+        in ran.err
+    )
     assert [4, 1] == [reel("info", agent, "--json").documents[0]["head"] for agent in (talk, other)]
 
 
@@ -147,7 +150,7 @@ def test_agent_in_place_of_a_tag_is_refused(reel: Reel, other: str) -> None:
     ran = reel("tag", other, "a=b")
 
     assert 2 == ran.status
-    assert "name the agent with -a" in ran.err
+    assert "-a names the conversation" in ran.err
 
 
 def test_piped_response_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -> None:
@@ -169,7 +172,7 @@ def test_file_of_a_response(reel: Reel, talk: str, other: str, tmp_path: Path, m
     refused = reel("ingest", other, *FORMAT, stdin=BODY)
 
     assert 2 == refused.status
-    assert "may be the agent or the FILE: both exist, and stdin is not empty" in refused.err
+    assert "may be the conversation or the FILE: both exist, and stdin is not empty" in refused.err
     assert ["That."] * 2 == texts(reel, talk)[2:]
 
 
@@ -209,7 +212,9 @@ def test_range_of_the_default_agent(reel: Reel, talk: str, other: str) -> None:
     reel("new", "4")
     refused = reel("show", "4")
     assert (2, "") == refused[:2]
-    assert "'4' may be the agent or the RANGE: an agent has this name; write `reel show -a 4`" in refused.err
+    assert (
+        "'4' may be the conversation or the RANGE: a conversation has this name; write `reel show -a 4`" in refused.err
+    )
     reel("kill", "-a", "4")
     assert other
     assert talk

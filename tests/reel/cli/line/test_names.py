@@ -82,8 +82,8 @@ def test_prefix_in_a_script_is_named(reel: Reel, pair: str) -> None:
     refused = reel("add", f"{pair}-a", "hi")
 
     expected = (
-        f"reel: not_found: no agent {pair}-a, but {pair}-ab begins so; in a script, a command that changes something"
-        " needs the whole name\n"
+        f"reel: not_found: no conversation {pair}-a, but {pair}-ab begins so; in a script, a command that changes"
+        " something needs the whole name\n"
     )
     assert (4, "", expected) == refused
 
@@ -97,7 +97,7 @@ def test_exact_name_takes_precedence(reel: Reel, pair: str) -> None:
 
 def test_prefix_of_several_names(reel: Reel, pair: str) -> None:
     """The error lists the matching names."""
-    expected = f"reel: not_found: no agent {pair}, but several names begin so: {pair}-ab, {pair}-cd\n"
+    expected = f"reel: not_found: no conversation {pair}, but several names begin so: {pair}-ab, {pair}-cd\n"
 
     assert (4, "", expected) == reel("show", pair)
 
@@ -130,5 +130,5 @@ def test_a_slip_of_the_keys(reel: Reel, client: Client, name: str, command: str)
     ran = reel(command, f"{name}-rele")
 
     assert 4 == ran.status
-    assert f"no agent {name}-rele (did you mean {name}-reel?); " in ran.err
+    assert f"no conversation {name}-rele (did you mean {name}-reel?); " in ran.err
     assert "did you mean" not in reel(command, f"{name}-another-one").err

@@ -70,7 +70,7 @@ def test_a_position_of_all_agents(reel: Reel) -> None:
     ran = reel("follow", "--all", "--since", "@last")
 
     assert 2 == ran.status
-    assert "--since from the end needs one agent; for all agents it is an event id, such as 12" in ran.err
+    assert "--since from the end needs one conversation; for all of them it is an event id, such as 12" in ran.err
 
 
 def test_if_seq_may_be_written_as_it_is_shown(reel: Reel, three: str) -> None:

@@ -38,7 +38,7 @@ def test_no_command_prints_the_help(argv: list[str], capsys: pytest.CaptureFixtu
     ("argv", "expected"),
     [
         (["shw"], "reel: usage: no command 'shw' (did you mean show?); see: reel --help\n"),
-        (["show"], "reel: usage: no agent was named, and $REEL_AGENT is not set; see: reel show --help\n"),
+        (["show"], "reel: usage: no conversation was named, and $REEL_AGENT is not set; see: reel show --help\n"),
         (
             ["show", "demo", "--at", "x"],
             f"reel: usage: --at: 'x' is not a position; write {FORMS}; see: reel show --help\n",

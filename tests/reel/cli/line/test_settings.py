@@ -64,7 +64,7 @@ def test_every_setting(file: Path) -> None:
         ('start = true\ncolor = "yes"', " line 2: color: write one of auto, always, never, not 'yes'"),
         ("pager = 1", """pager: write a text, such as "less -R", not 1"""),
         ('pager = "less \'"', "is not a command line: No closing quotation"),
-        ('agent = "no name"', "agent: write the name of an agent, not 'no name'"),
+        ('agent = "no name"', "agent: write the name of a conversation, not 'no name'"),
         ("aliases = 1", "aliases: write a table: [aliases]"),
         ('[aliases]\nshow = "log"', " line 2: aliases: show: this is a command"),
         ('[aliases]\nx = "shw"', "x: 'shw' does not begin with a command"),

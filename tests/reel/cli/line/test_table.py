@@ -90,7 +90,7 @@ def test_options_in_the_table_exist() -> None:
         args = vars(command_parser(command).parse_intermixed_args([]))
 
         assert set(command.replaces_text) <= set(args), command.name
-        assert (command.writes and "[AGENT]" in command.positionals) == ("if_seq" in args), command.name
+        assert (command.writes and "[NAME]" in command.positionals) == ("if_seq" in args), command.name
 
 
 def test_arguments_are_text() -> None:
@@ -100,12 +100,12 @@ def test_arguments_are_text() -> None:
         text("caf\udce9")
 
 
-@pytest.mark.parametrize("positionals", ["[AGENT] [FILE]", "[TOOL] [PATH...]", "DATABASE"])
+@pytest.mark.parametrize("positionals", ["[NAME] [FILE]", "[TOOL] [PATH...]", "DATABASE"])
 def test_paths_are_any_bytes(positionals: str) -> None:
     """The name of a file need not be text."""
     assert ["a\udcff"] == words_of("load", positionals, ["a\udcff"])
     with pytest.raises(UsageError):
-        words_of("add", "[AGENT] [TEXT]", ["a\udcff"])
+        words_of("add", "[NAME] [TEXT]", ["a\udcff"])
 
 
 @pytest.mark.parametrize(("second", "first"), [("archive", "kill"), ("unarchive", "revive"), ("migrate", "copy")])

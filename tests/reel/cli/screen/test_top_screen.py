@@ -37,7 +37,7 @@ def texts(screen: TopScreen, width: int = 80, height: int = 24) -> list[str]:
 def rows(screen: TopScreen, height: int = 24) -> list[str]:
     """Return the first words of the rows of the table."""
     lines = texts(screen, height=height)
-    heading = next(number for number, line in enumerate(lines) if line.startswith(("AGENT", "METHOD", "CLIENT")))
+    heading = next(number for number, line in enumerate(lines) if line.startswith(("CONVERSATION", "METHOD", "CLIENT")))
     return [line.split()[0] for line in lines[heading + 1 : -1] if line]
 
 
@@ -66,7 +66,7 @@ def test_the_column_to_sort_by() -> None:
 
     assert ["a", "b", "c"] == rows(shown(*found, keys="<"))
     assert ["c", "a", "b"] == rows(shown(*found, keys=">>"))
-    assert "SEQv" in texts(shown(*found, keys=">>"))[6]
+    assert "SEQ▾" in texts(shown(*found, keys=">>"))[6]
 
 
 def test_a_filter() -> None:
@@ -156,8 +156,8 @@ def test_everything_at_once() -> None:
     lines = [render(line, colour=False) for line in frame(made, 80)]
     words = [line.split()[0] for line in lines if line]
 
-    assert ["AGENT", "a00", "2", "METHOD", "add", "CLIENT", "nvim"] == [
-        word for word in words if word in {"AGENT", "a00", "2", "METHOD", "add", "CLIENT", "nvim"}
+    assert ["CONVERSATION", "a00", "2", "METHOD", "add", "CLIENT", "nvim"] == [
+        word for word in words if word in {"CONVERSATION", "a00", "2", "METHOD", "add", "CLIENT", "nvim"}
     ]
     assert "2 more rows" in lines
     assert all(cells(line) <= 80 for line in lines)

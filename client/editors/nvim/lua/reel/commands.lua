@@ -169,7 +169,7 @@ local function undo_or_redo(method, field, line)
 end
 
 function all.undo()
-  undo_or_redo('undo', 'undone', '%s: undid %s; :Reel redo brings it back')
+  undo_or_redo('undo', 'undone', '%s: undid %s; :Reel redo does it again')
 end
 
 function all.redo()

@@ -151,7 +151,7 @@ def Rewind(its: dict<any>, label: string): string
 enddef
 
 def Undo(its: dict<any>): string
-  return $'{its.name}: undid {Called(its, Change(its, 'undo').undone)}; :Reel redo brings it back'
+  return $'{its.name}: undid {Called(its, Change(its, 'undo').undone)}; :Reel redo does it again'
 enddef
 
 def Redo(its: dict<any>): string

@@ -125,7 +125,7 @@ export const commands: Record<string, Command> = {
   async undo(desk) {
     const { name, agent } = await current(desk);
     const { undone } = await desk.client.call<{ undone: number }>("undo", { agent });
-    desk.screen.say(`${name}: undid ${await called(desk, agent, undone)}; Reel: Redo brings it back`);
+    desk.screen.say(`${name}: undid ${await called(desk, agent, undone)}; Reel: Redo does it again`);
   },
 
   async redo(desk) {

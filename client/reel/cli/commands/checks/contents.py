@@ -42,7 +42,7 @@ def check_contents(database: str, verify: Verify) -> Finding | None:
         about, _, remedy = error.message.partition("; ")
         return Finding("contents", BAD, about, remedy or "see docs/operations.md, if the database is damaged")
     if not found.problems:
-        return Finding("contents", FINE, f"{count(found.agents, 'agent')}, {count(found.events, 'event')}")
+        return Finding("contents", FINE, f"{count(found.agents, 'conversation')}, {count(found.events, 'event')}")
     verdict = WARN if all(problem.what in _HARMLESS for problem in found.problems) else BAD
     first, number = found.problems[0], len(found.problems) + found.omitted
     about = f"{count(number, 'problem')}, such as: {first.what}: {first.reason}"

@@ -15,4 +15,4 @@ def retention_notice(stats: dict[str, Any]) -> str | None:
     left = (stats.get("retention_after") or 0) / 1000 - time.time()
     if left <= 0:
         return None
-    return f"the settings are new: the agents that are too old are purged in {duration(left)}"
+    return f"the settings are new: the conversations that are too old are purged in {duration(left)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from shlex import split
 from typing import NamedTuple
 
-from reel.cli.line.arguments import AGENT, arity
+from reel.cli.line.arguments import arity
 from reel.cli.line.command import COMMON, Command, Option, option, options_of
 from reel.cli.line.overview import TOPICS
 from reel.cli.line.table import all_commands, command_names, look_up
@@ -19,7 +19,7 @@ FILES, AGENTS, ALL_AGENTS, MARKS, PROVIDERS = "files", "agents", "all agents", "
 # The kinds of words that are here.
 _COMMANDS, _OPTIONS, _WORDS = "commands", "options", "words"
 
-_KINDS = {"FILE": FILES, "PATH": FILES, "AGENT": AGENTS, "OTHER": AGENTS}
+_KINDS = {"FILE": FILES, "PATH": FILES, "OTHER": AGENTS}
 _HELP = option("--help", action="store_true", help="show help")
 _VERSION = option("--version", action="store_true", help="print the versions")
 
@@ -121,6 +121,8 @@ def _number_of_values(chosen: Option) -> int:
 def _value(chosen: Option) -> Wanted:
     """Return what the value of an option may be."""
     flags, details = chosen
+    if "--agent" in flags:
+        return Wanted(AGENTS)
     if "--via" in flags:
         return Wanted(PROVIDERS)
     if "choices" in details:
@@ -143,7 +145,7 @@ def _argument(command: Command, line: _Line) -> Wanted:
 def _first(command: Command, positional: str) -> Wanted:
     """Return what the first argument of a command may be."""
     name = _name(positional)
-    if positional == AGENT or name == "AGENT":
+    if name == "NAME":
         return Wanted(ALL_AGENTS if command.name == "revive" else AGENTS)
     lists = {"COMMAND": (*command_names(), *TOPICS), "EDITOR": EDITORS, "TOOL": tuple(MODULES)}
     choices = lists.get(name, name.split("|") if "|" in name else ())

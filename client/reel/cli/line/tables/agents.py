@@ -6,7 +6,7 @@ from reel.cli.line.command import Command, at, option
 COMMANDS = (
     Command(
         "clone",
-        "[AGENT] [NAME]",
+        "[NAME] [NEW_NAME]",
         "start a new conversation from a copy of this one",
         "clone",
         "reel clone demo try-2 --at 17",
@@ -17,11 +17,11 @@ COMMANDS = (
         replaces_text=("into",),
         writes=True,
     ),
-    Command("rename", "[AGENT] NEW", "rename an agent", "rename", "reel rename demo old-demo", writes=True),
+    Command("rename", "[NAME] NEW_NAME", "rename a conversation", "rename", "reel rename demo old-demo", writes=True),
     Command(
         "title",
-        "[AGENT] TITLE",
-        "set an agent's title",
+        "[NAME] TITLE",
+        "set a conversation's title",
         "title",
         'reel title demo "About tape decks"',
         writes=True,
@@ -29,17 +29,17 @@ COMMANDS = (
     ),
     Command(
         "tag",
-        "[AGENT] TAG...",
+        "[NAME] TAG...",
         "set tags (K=V) and remove them (K-)",
         "tag",
         "reel tag demo topic=tapes draft-",
         writes=True,
-        notes="With $REEL_AGENT set, every argument is a tag; name another agent with -a.",
+        notes="With $REEL_AGENT set, every argument is a tag; name another conversation with\n-a.",
     ),
     Command(
         "kill",
-        "[AGENT]",
-        "kill an agent (it can be revived)",
+        "[NAME]",
+        "kill a conversation (it can be revived)",
         "kill",
         'reel kill demo --reason "done"',
         (
@@ -51,8 +51,8 @@ COMMANDS = (
     ),
     Command(
         "revive",
-        "[AGENT]",
-        "revive a killed agent",
+        "[NAME]",
+        "revive a killed conversation",
         "revive",
         "reel revive demo",
         (option("--cascade", action="store_true", help="also revive its killed clones, recursively"),),

@@ -53,10 +53,10 @@ COMMANDS = (
             option("--once", action="store_true", help="print one frame and end, as without a terminal"),
             option("--every", type=time_limit, metavar="SECONDS", help="seconds between two frames (default: 1)"),
         ),
-        notes="Agents, methods and connections, the most active first. Keys: q quits, Tab shows\n"
-        "the next table, < and > choose the column to sort by, r reverses, / filters by\n"
-        "name, p pauses. Rates are those of the last interval, latencies those of the\n"
-        "last ten seconds. If the daemon goes away, it waits.",
+        notes="Conversations, methods and connections, the most active first. Keys: q quits,\n"
+        "Tab shows the next table, < and > choose the column to sort by, r reverses, /\n"
+        "filters by name, p pauses. Rates are those of the last interval, latencies\n"
+        "those of the last ten seconds. If the daemon goes away, it waits.",
         starts_daemon=False,
     ),
     Command(
@@ -124,21 +124,21 @@ COMMANDS = (
     ),
     Command(
         "verify",
-        "[AGENT]",
+        "[NAME]",
         "check the database for damage",
         "verify",
         "reel verify\n  reel verify demo\n  reel verify --database ~/backups/monday.db",
         (
-            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--all", action="store_true", help="all conversations, even if $REEL_AGENT is set"),
             option("--database", metavar="FILE", help="a file, such as a backup, without the daemon"),
         ),
         agent_optional=True,
-        notes="Without AGENT, it checks all agents and the database file. It changes nothing\n"
-        "and blocks nobody. Exits with status 1 if something is wrong.",
+        notes="Without NAME, it checks all conversations and the database file. It changes\n"
+        "nothing and blocks nobody. Exits with status 1 if something is wrong.",
     ),
     Command(
         "replay",
-        "[AGENT]",
+        "[NAME]",
         "rebuild the state from the log and compare",
         "replay",
         "reel replay demo --strict",

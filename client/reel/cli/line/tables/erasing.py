@@ -10,7 +10,7 @@ _YES = option("--yes", action="store_true", help="do it without asking")
 COMMANDS = (
     Command(
         "redact",
-        "[AGENT]",
+        "[NAME]",
         "replace what was said with a marker, for good",
         "redact",
         "reel redact demo --match 'sk-[A-Za-z0-9]+'\n  reel redact demo --seq 17",
@@ -31,19 +31,24 @@ COMMANDS = (
             _YES,
         ),
         writes=True,
-        notes="It cannot be undone. Clones lose it as well, and so does what this agent was\n"
-        "cloned from. Exports keep it, and so do backups that are not named, including\n"
-        "those that the daemon makes by itself; the command says where these are.",
+        notes="It cannot be undone. Clones lose it as well, and so does what this conversation\n"
+        "was cloned from. Exports keep it, and so do backups that are not named,\n"
+        "including those that the daemon makes by itself; the command says where these\n"
+        "are.",
     ),
     Command(
         "purge",
-        "[AGENT...]",
-        "remove agents and their events, for good",
+        "[NAME...]",
+        "remove conversations and their events, for good",
         "purge",
         "reel purge demo --dry-run\n  reel purge demo --cascade --yes\n  reel purge --retention --dry-run",
         (
             option("--cascade", action="store_true", help="also remove its killed clones, recursively"),
-            option("--retention", action="store_true", help="the agents that are too old by [retention] in reeld.toml"),
+            option(
+                "--retention",
+                action="store_true",
+                help="those that are too old by [retention] in reeld.toml",
+            ),
             option("--now", action="store_true", help="with --retention: do not wait for a day after it was set"),
             option("--force", action="store_true", help="also remove all its clones, recursively"),
             _BACKUP,
@@ -54,6 +59,6 @@ COMMANDS = (
         notes="It cannot be undone. What a clone has inherited stays with the clone.\n"
         "Backups that are not named keep everything, including those that the daemon\n"
         "makes by itself; the command says where these are.\n"
-        "$REEL_AGENT is not used: name each agent.",
+        "$REEL_AGENT is not used: name each conversation.",
     ),
 )

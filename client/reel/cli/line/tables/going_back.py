@@ -3,12 +3,12 @@
 from reel.cli.line.command import Command
 
 COMMANDS = (
-    Command("undo", "[AGENT]", "undo the newest command", "undo", "reel undo demo", writes=True),
-    Command("redo", "[AGENT]", "redo what undo has undone", "redo", "reel redo demo", writes=True),
-    Command("mark", "[AGENT] [LABEL]", "set a mark to rewind to", "mark", "reel mark demo draft", writes=True),
+    Command("undo", "[NAME]", "undo the newest command", "undo", "reel undo demo", writes=True),
+    Command("redo", "[NAME]", "redo what undo has undone", "redo", "reel redo demo", writes=True),
+    Command("mark", "[NAME] [LABEL]", "set a mark to rewind to", "mark", "reel mark demo draft", writes=True),
     Command(
         "rewind",
-        "[AGENT] [LABEL]",
+        "[NAME] [LABEL]",
         "go back to a mark",
         "rewind",
         "reel rewind demo draft",
@@ -18,7 +18,7 @@ COMMANDS = (
     ),
     Command(
         "restore",
-        "[AGENT] SEQ",
+        "[NAME] SEQ",
         "restore the conversation as it was at SEQ",
         "restore",
         "reel restore demo 17",
@@ -26,7 +26,7 @@ COMMANDS = (
     ),
     Command(
         "clear",
-        "[AGENT]",
+        "[NAME]",
         "remove all messages but the system prompt",
         "clear",
         "reel clear demo",

@@ -45,19 +45,20 @@ COMMANDS = (
     Command(
         "continue",
         "",
-        "go on with the last conversation of this directory",
+        "go on with this directory's last conversation",
         "continue_last",
         "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
         (option("--list", dest="listed", action="store_true", help="list all of them, the newest first"), *ANSWERING),
-        notes="Of the agents whose tag cwd is this directory, it is the one with the newest\n"
-        "message. new, ask and chat set that tag where a conversation begins, imported\n"
-        "conversations have it, and `reel tag AGENT cwd=$PWD` changes it. If no agent has\n"
-        "this directory, its nearest parent counts. Opens reel chat if a provider is\n"
-        "configured, else prints the last messages. In a script, it prints the name.",
+        notes="Of the conversations whose tag cwd is this directory, it is the one with the\n"
+        "newest message. new, ask and chat set that tag where a conversation begins,\n"
+        "imported conversations have it, and `reel tag NAME cwd=$PWD` changes it. If no\n"
+        "conversation has this directory, its nearest parent counts. Opens reel chat if\n"
+        "a provider is configured, else prints the last messages. In a script, it prints\n"
+        "the name.",
     ),
     Command(
         "export",
-        "[AGENT]",
+        "[NAME]",
         "write a conversation as a file",
         "export",
         "reel export demo > demo.md\n  reel export demo --format html -o demo.html\n"
@@ -82,9 +83,9 @@ COMMANDS = (
         agent_optional=True,
         notes="markdown has what is in the conversation now, and can be pasted into an issue.\n"
         "html is one page that needs no network and runs no script; what was undone,\n"
-        "rewound or cleared is in it as well, folded. jsonl is the whole log: the agent\n"
-        "on the first line, then one event on each line. Only their owner can read the\n"
-        "files.",
+        "rewound or cleared is in it as well, folded. jsonl is the whole log: the\n"
+        "conversation on the first line, then one event on each line. Only their owner\n"
+        "can read the files.",
         picks=True,
     ),
 )

@@ -32,14 +32,14 @@ _VIA = option(
 _MODEL = option("-m", "--model", metavar="NAME", type=text, help="model, an alias of reel.toml, or PROVIDER/MODEL")
 _BUDGET = option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens")
 _CACHE = option("--cache", choices=("5m", "1h", "off"), help="how long the provider keeps what two requests share")
-_SYSTEM = option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created")
+_SYSTEM = option("--system", metavar="TEXT", type=text, help="system prompt of a conversation that is created")
 # The options of commands in which a model answers.
 ANSWERING = (_VIA, _MODEL, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS, _BUDGET, _CACHE)
 
 COMMANDS = (
     Command(
         "ask",
-        "[AGENT] [TEXT]",
+        "[NAME] [TEXT]",
         "ask a model, and print its answer",
         "ask",
         'reel ask "What is a tape deck?"\n'
@@ -65,7 +65,7 @@ COMMANDS = (
         ),
         writes=True,
         agent_optional=True,
-        notes="The question and the answer are added. Without AGENT, a conversation begins.\n"
+        notes="The question and the answer are added. Without NAME, a conversation begins.\n"
         "COMMAND gets the body of the request on stdin, and writes the response to stdout\n"
         "(see reel setup for providers that need none). What is piped in is sent after\n"
         "TEXT; without TEXT it is the question. Without both, what was said last is\n"
@@ -75,7 +75,7 @@ COMMANDS = (
     ),
     Command(
         "chat",
-        "[AGENT]",
+        "[NAME]",
         "talk to a model at a prompt",
         "chat",
         "reel chat demo --via claude",
@@ -85,14 +85,14 @@ COMMANDS = (
             CREATE,
         ),
         agent_optional=True,
-        notes="Without AGENT, one chooses: a new conversation, or one of those that there are.\n"
+        notes="Without NAME, one chooses: a new conversation, or one of those that there are.\n"
         "COMMAND is as in reel ask. /help at the prompt lists what can be typed there:\n"
         "/undo, /clone, /system and more. Ctrl-C ends an answer, and Ctrl-D the chat.",
         picks=True,
     ),
     Command(
         "setup",
-        "[NAME]",
+        "[PROVIDER]",
         "write into reel.toml who can answer here",
         "setup",
         "reel setup\n  reel setup box --url http://box:8000/v1",
@@ -112,7 +112,7 @@ COMMANDS = (
     ),
     Command(
         "render",
-        "[AGENT]",
+        "[NAME]",
         "print the body of a provider's request",
         "render",
         "reel render demo --format anthropic --set max_tokens=1024 > body.json",
@@ -144,7 +144,7 @@ COMMANDS = (
     ),
     Command(
         "ingest",
-        "[AGENT] [FILE]",
+        "[NAME] [FILE]",
         "add a provider's response and its token usage",
         "ingest",
         "reel ingest demo --format anthropic response.json\n"
@@ -173,7 +173,7 @@ COMMANDS = (
     ),
     Command(
         "load",
-        "[AGENT] [FILE]",
+        "[NAME] [FILE]",
         "add the history of a provider's request",
         "load",
         "reel load demo --create --format openai-chat request.json",

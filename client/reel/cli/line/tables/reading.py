@@ -19,7 +19,7 @@ COMMANDS = (
     Command(
         "list",
         "[QUERY...]",
-        "list the agents",
+        "list the conversations",
         "list_agents",
         "reel list tape\n  reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
         (
@@ -30,22 +30,26 @@ COMMANDS = (
                 help="by the last change (default), creation or name",
             ),
             option("--tree", action="store_true", help="show clones below their sources"),
-            option("--all", action="store_true", help="include killed agents"),
+            option("--all", action="store_true", help="include killed conversations"),
             option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
             option(
-                "--tag", metavar="K=V", action="append", type=text, help="only agents with this tag; may be repeated"
+                "--tag",
+                metavar="K=V",
+                action="append",
+                type=text,
+                help="only those with this tag; may be repeated",
             ),
             option("--format", choices=("tsv", "names"), help="values between tabs, or only the names, for programs"),
             _COLOR,
             _NO_PAGER,
         ),
-        notes="With QUERY, only agents that have all of its words in their name, title or tags\n"
-        "are listed. The most recently changed agent comes first. A line says how long\n"
-        "ago that was, how many messages it has, what it waits for (the assistant, or the\n"
-        "result of a tool), who is writing, and its title or first words. The columns of\n"
-        "--format tsv are name, id, alive or killed, updated, created, head, messages,\n"
-        "whose turn it is, who is writing, title, first words and tags; times are in\n"
-        "milliseconds.",
+        notes="With QUERY, it lists only those that have all of its words in their name, title\n"
+        "or tags. The most recently changed conversation comes first. A line says\n"
+        "how long ago that was, how many messages it has, what it waits for (the\n"
+        "assistant, or the result of a tool), who is writing, and its title or first\n"
+        "words. The columns of --format tsv are name, id, alive or killed, updated,\n"
+        "created, head, messages, whose turn it is, who is writing, title, first words\n"
+        "and tags; times are in milliseconds.",
     ),
     Command(
         "search",
@@ -68,7 +72,7 @@ COMMANDS = (
     ),
     Command(
         "show",
-        "[AGENT] [RANGE]",
+        "[NAME] [RANGE]",
         "show the conversation",
         "show",
         "reel show demo --last 3\n  reel show demo 12..20\n  reel show demo --code | sh",
@@ -96,14 +100,17 @@ COMMANDS = (
     ),
     Command(
         "follow",
-        "[AGENT]",
+        "[NAME]",
         "show events as they happen",
         "follow",
         "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
         (
-            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--all", action="store_true", help="all conversations, even if $REEL_AGENT is set"),
             option(
-                "--since", metavar="SEQ", type=position, help="begin after SEQ (with all agents: after this event id)"
+                "--since",
+                metavar="SEQ",
+                type=position,
+                help="begin after SEQ (without NAME: after this event id)",
             ),
             option("--last", metavar="N", type=number, help="begin with the newest N messages"),
             _KIND,
@@ -111,15 +118,15 @@ COMMANDS = (
             option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
         ),
         agent_optional=True,
-        notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
-        "and misses nothing. At a terminal, a message grows on the screen while somebody\n"
-        "writes it. Below a command that took messages away or brought them back, these\n"
-        "are listed.",
+        notes="Without NAME, it follows all conversations. It reconnects if the daemon is\n"
+        "restarted, and misses nothing. At a terminal, a message grows on the screen\n"
+        "while somebody writes it. Below a command that took messages away or brought\n"
+        "them back, these are listed.",
         picks=True,
     ),
     Command(
         "wait",
-        "[AGENT]",
+        "[NAME]",
         "wait for an event and show it",
         "wait",
         "reel wait demo --kind assistant --timeout 60",
@@ -132,8 +139,8 @@ COMMANDS = (
     ),
     Command(
         "info",
-        "[AGENT]",
-        "show an agent's state",
+        "[NAME]",
+        "show a conversation's state",
         "info",
         "reel info demo",
         (option("--marks", action="store_true", help="print only the labels of its marks, the newest first"),),
@@ -141,14 +148,14 @@ COMMANDS = (
     ),
     Command(
         "log",
-        "[AGENT]",
+        "[NAME]",
         "show every event, even cleared and rewound ones",
         "log",
         "reel log demo --kind mark --kind rewind",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
             _KIND,
-            option("--inherited", action="store_true", help="include the events before the agent was cloned"),
+            option("--inherited", action="store_true", help="include the events before the conversation was cloned"),
             _COLOR,
             _NO_PAGER,
         ),
@@ -156,13 +163,13 @@ COMMANDS = (
     ),
     Command(
         "usage",
-        "[AGENT]",
+        "[NAME]",
         "add up the tokens that responses used",
         "usage",
         "reel usage --by model --cost\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
         (
             option("--by", metavar="WHAT", type=grouping, help="a line for each model, day or tag:KEY"),
-            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--all", action="store_true", help="all conversations, even if $REEL_AGENT is set"),
             option(
                 "--cost", action="store_true", help="what they cost, as [prices] in reel.toml or a dated table says"
             ),
@@ -170,10 +177,10 @@ COMMANDS = (
             _COLOR,
         ),
         agent_optional=True,
-        notes="Without AGENT, it counts all agents, killed ones included. What a clone shares\n"
-        "with its source is counted once, with the source. CACHED and CACHE WRITES, which\n"
-        "were read from the provider's cache and written to it, are parts of IN, and\n"
-        "REASONING is a part of OUT. Days are those of the local time zone.",
+        notes="Without NAME, it counts all conversations, killed ones included. What a clone\n"
+        "shares with its source is counted once, with the source. CACHED and CACHE\n"
+        "WRITES, which were read from the provider's cache and written to it, are parts\n"
+        "of IN, and REASONING is a part of OUT. Days are those of the local time zone.",
     ),
     Command(
         "diff",
@@ -188,7 +195,7 @@ COMMANDS = (
     ),
     Command(
         "tree",
-        "[AGENT]",
+        "[NAME]",
         "show the branches inside a conversation",
         "tree",
         "reel tree demo",
@@ -202,7 +209,7 @@ COMMANDS = (
     ),
     Command(
         "view",
-        "[AGENT]",
+        "[NAME]",
         "show conversations in a browser, live",
         "view",
         "reel view\n  reel view demo --no-browser",
@@ -211,9 +218,9 @@ COMMANDS = (
             option("--port", metavar="N", type=port, help="listen on this port of 127.0.0.1 (default: a free one)"),
         ),
         agent_optional=True,
-        notes="The page has a list of agents with a search, each conversation as it grows, its\n"
-        "branches, what differs between two points, and usage. Nothing can be changed\n"
-        "there. It listens on 127.0.0.1 only, until Ctrl-C. The link works once, for one\n"
-        "browser. On the page, ? lists the keys.",
+        notes="The page has a list of conversations with a search, each conversation as it\n"
+        "grows, its branches, what differs between two points, and usage. Nothing can be\n"
+        "changed there. It listens on 127.0.0.1 only, until Ctrl-C. The link works once,\n"
+        "for one browser. On the page, ? lists the keys.",
     ),
 )

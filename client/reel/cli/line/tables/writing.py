@@ -13,8 +13,8 @@ _ROLE = option(
 COMMANDS = (
     Command(
         "new",
-        "[NAME]",
-        "create an agent and print its name",
+        "[NEW_NAME]",
+        "create a conversation and print its name",
         "new",
         'reel new demo --system "You are brief."',
         (
@@ -26,7 +26,7 @@ COMMANDS = (
     ),
     Command(
         "add",
-        "[AGENT] [TEXT]",
+        "[NAME] [TEXT]",
         "add a message and wait until it is on disk",
         "add",
         'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
@@ -69,22 +69,23 @@ COMMANDS = (
         writes=True,
         notes='TEXT is read from stdin if it is "-", or omitted while stdin is not a terminal;\n'
         "one trailing newline is removed. Put -- before a TEXT that begins with a dash.\n"
-        "With $REEL_AGENT set and data on stdin, a single argument is the agent.",
+        "With $REEL_AGENT set and data on stdin, a single argument is the conversation.",
     ),
     Command(
         "edit",
-        "[AGENT]",
+        "[NAME]",
         "write a message in an editor and add it",
         "edit",
         "EDITOR=nano reel edit demo",
         (_ROLE,),
         writes=True,
         notes="The editor is $VISUAL, else $EDITOR, else vi. Below a cut line it shows which\n"
-        "agent you are writing to, and the last message. An empty text adds nothing.",
+        "conversation you are writing to, and the last message. An empty text adds\n"
+        "nothing.",
     ),
     Command(
         "draft",
-        "[AGENT] [TEXT]",
+        "[NAME] [TEXT]",
         "show live what you are writing",
         "draft",
         "my-model | reel draft demo --add --role assistant",

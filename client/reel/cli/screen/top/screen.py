@@ -188,7 +188,7 @@ def _events(figures: Figures) -> list[Span]:
         f"{rate(figures.events_per_second)}/s",
         f"{figures.newest_event:,} in all",
         (behind, "warn") if figures.search_behind > figures.events_per_second * 2 else behind,
-        *([] if figures.alive_agents is None else [f"{count(figures.alive_agents, 'agent')} alive"]),
+        *([] if figures.alive_agents is None else [f"{count(figures.alive_agents, 'conversation')} alive"]),
     ]
 
 
@@ -197,7 +197,7 @@ def _daemon(figures: Figures) -> list[Span]:
     return [
         f"cpu {figures.cpu:.0%}",
         f"memory {size(figures.memory)}",
-        f"{count(figures.loaded_agents, 'agent')} loaded ({size(figures.loaded_bytes)})",
+        f"{count(figures.loaded_agents, 'conversation')} loaded ({size(figures.loaded_bytes)})",
         *hits,
     ]
 

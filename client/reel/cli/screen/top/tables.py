@@ -72,7 +72,7 @@ def _order(value: float | None) -> float:
 AGENTS = Table(
     "agents",
     (
-        Column("AGENT", lambda row: row.name, lambda row: row.name, 0, left=True),
+        Column("CONVERSATION", lambda row: row.name, lambda row: row.name, 0, left=True),
         Column("EVENTS/S", lambda row: rate(row.per_second), lambda row: _order(row.per_second), 9),
         Column("LAST", lambda row: age(row.updated), lambda row: row.updated, 5),
         Column("SEQ", lambda row: f"{row.seq}", lambda row: row.seq, 7, rank=3),
@@ -137,7 +137,7 @@ def layout(
     rest = sum(column.width + _GAP for column in columns)
     first = max(min(width - rest, _MOST_NAME), 1)
     widths = [column.width or first for column in columns]
-    marks = {None if sorted_by is None else table.columns[sorted_by].title: "^" if is_reversed else "v"}
+    marks = {None if sorted_by is None else table.columns[sorted_by].title: "▴" if is_reversed else "▾"}
     titles = [column.title + marks.get(column.title, "") for column in columns]
     heading = _line(titles, columns, widths)
     return [[(heading, "heading")], *_lines(columns, widths, rows)]

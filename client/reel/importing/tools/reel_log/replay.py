@@ -195,7 +195,7 @@ class Replay:
                     self.failure = Conflict(f"line {line}: the command wrote {wrote} events, not {expected}")
                 return
         elif is_into:
-            self._problem(line, f"the agent {data.get('from')!r}, which was cloned into this one, is not there")
+            self._problem(line, f"the conversation {data.get('from')!r}, which was cloned into this one, is not there")
         self._same_commands = False
         self._fill(last)
 

@@ -78,7 +78,7 @@ class LogFile:
             why = (
                 f"the log has version {version}, and this reel reads version {_VERSION}; upgrade reel"
                 if newer
-                else "not the first line of a log; write one with reel export AGENT --format jsonl"
+                else "not the first line of a log; write one with reel export NAME --format jsonl"
             )
             self._report("not a log", 1, why)
             return False
