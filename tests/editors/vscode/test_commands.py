@@ -31,7 +31,7 @@ def test_every_command_in_vs_code(daemon: Daemon, client: Client, editor: VSCode
     came = editor.run("open", answers=["demo"])
     assert (["other", "demo"], "/demo.reel") == (came["asked"][0]["choices"], came["looksAt"])
     (line,) = editor.run("info")["said"]
-    assert line.startswith(f"demo: id {client.agent('demo').id}; messages 1; head #7; marks here #3; created ")
+    assert line.startswith(f"demo: id {client.agent('demo').id}; messages 1; head #7; marks here #3; context about ")
     assert "vscode" == client.history("demo").events[1]["client"]
     assert daemon.process.poll() is None
 
