@@ -49,7 +49,8 @@ class AgentRow(NamedTuple):
     ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
     text. ``said`` is when the newest message was said. ``turn`` says whose turn is next: ``user``, ``assistant`` or
     ``tool``. ``drafts`` has the names of the clients that are writing. ``values`` are those that are stored beside the
-    conversation; if there are more, ``next`` is the value of ``after`` for ``state``.
+    conversation; if there are more, ``next`` is the value of ``after`` for ``state``. ``short`` is the shortest form of
+    the name that stands for no other agent, which the ``short`` of the request takes.
     """
 
     id: str
@@ -68,6 +69,12 @@ class AgentRow(NamedTuple):
     values: list[Value] | None = None
     next: str | None = None
     said: int | None = None
+    short: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name as people read it: its short form, if the list has it."""
+        return self.short or self.name
 
 
 class AgentInfo(NamedTuple):

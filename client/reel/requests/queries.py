@@ -25,6 +25,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     tags: Mapping[str, str] | None = None,
     state: bool | None = None,
     source: str | None = None,
+    short: str | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents in the order of their creation.
 
@@ -35,11 +36,14 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         after: the id of the last agent on the previous page.
         max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
         order: ``updated`` lists the most recently changed agents first.
-        details: also return the number of messages, the subject, whose turn it is and who is writing.
+        details: also return the number of messages, the subject, whose turn it is, who is writing, and the short form
+            of the name.
         query: only agents that have each of these words in their name, title or tags.
         tags: only agents that have all of these tags.
         state: also return the values that are stored beside each conversation.
         source: only clones of the agent with this id. A daemon knows this if its ``features`` name ``sources``.
+        short: only agents for whose name this short form stands, such as ``claude-code/6b23c0c6`` or ``6b23c0c6``. A
+            daemon knows this if its ``features`` name ``short_names``.
     """
     return call("agents", reply_reader(replies.AgentsPage), locals(), items="agents")
 

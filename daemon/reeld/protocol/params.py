@@ -181,6 +181,7 @@ class Agents(NamedTuple):
     tags: _Tags | None = None
     state: _Flag = False
     source: _String | None = None
+    short: _String | None = None
 
 
 class Messages(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from reel.reading.short_names import digits_of, stands_for
 from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Pack, data_of, late_by
 from reeld.core.paging import PackedPage, packed_page
@@ -19,6 +20,7 @@ from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
 from reeld.store.connection import Connection
 from reeld.store.milestones import chain
 from reeld.store.queries import profile_of
+from reeld.store.short_names import STANDS_FOR, shortened
 from reeld.store.spans import NEWEST
 from reeld.store.states import tip_of
 from reeld.store.values import values
@@ -31,6 +33,8 @@ _WORDS = 200
 _MOST_WALKED = 10_000
 # How many of an agent's values a list has, and how many bytes of them.
 _VALUES = State(limit=1000, max_bytes=1 << 20)
+# Of how many agents the names are shortened at once.
+_TOGETHER = 1000
 # How many tags of a filter are looked for in the stored text.
 _TAGS = 8
 _ORDERS = {
@@ -87,19 +91,31 @@ def agents(connection: Connection, listing: Listing, pack: Pack) -> PackedPage:
 
 
 def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
-    tags = (listing.asked.tags or {}).items()
+    profiles = _profiles(connection, listing)
+    while some := list(islice(profiles, min(_TOGETHER, listing.asked.limit + 1))):
+        short = {} if listing.drafts is None else shortened(connection, (profile.name for profile in some))
+        for profile in some:
+            shown = profile.as_map()
+            if listing.drafts is not None:
+                drafts = listing.drafts.get(profile.row, [])
+                details = _details(connection, profile.row, pack)
+                shown |= {**details, "drafts": drafts, "short": short[profile.name]}
+            if listing.asked.state:
+                shown |= _values(connection, profile, pack)
+            yield shown
+
+
+def _profiles(connection: Connection, listing: Listing) -> Iterator[Profile]:
+    """Yield the agents that are listed."""
+    asked, tags = listing.asked, (listing.asked.tags or {}).items()
     for (row,) in connection.execute(*_candidates(listing)):
         profile = profile_of(connection, row)
         if not tags <= profile.tags.items():
             continue
         if listing.accepts is not None and not listing.accepts(_labels(profile)):
             continue
-        shown = profile.as_map()
-        if listing.drafts is not None:
-            shown |= {**_details(connection, row, pack), "drafts": listing.drafts.get(row, [])}
-        if listing.asked.state:
-            shown |= _values(connection, profile, pack)
-        yield shown
+        if asked.short is None or stands_for(asked.short, profile.name):
+            yield profile
 
 
 def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
@@ -117,6 +133,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if asked.after is not None:
         where.append(later)
+    if asked.short is not None:
+        where.append(STANDS_FOR if digits_of(asked.short) else "1 = 0")
+        values["digits"] = digits_of(asked.short)
     if asked.source is not None:
         where.append("a.source = (SELECT id FROM agents WHERE uid = :source)")
         values["source"] = asked.source
@@ -128,7 +147,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"({has_all} OR {_IS_NOT_ASCII})")
         values |= {f"piece{number}": piece for number, piece in enumerate(listing.pieces)}
     query = f"SELECT a.id FROM agents a WHERE {' AND '.join(where)} {order}"
-    if tags or listing.accepts is not None:
+    if tags or listing.accepts is not None or asked.short is not None:
         return query, values
     return f"{query} LIMIT :limit", {**values, "limit": asked.limit + 1}
 

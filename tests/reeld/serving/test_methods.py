@@ -35,7 +35,7 @@ PROTOCOL = {
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short?",
     "agent": "agent",
     "facts": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",

@@ -22,6 +22,7 @@ from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK
+from reel.cli.line.names import short_name
 from reel.cli.screen.streamed import StreamedMarkdown
 from reel.cli.screen.transcript import Transcript
 from reel.reading.failures import explain
@@ -82,6 +83,7 @@ class _Chat:
         self._ctx = ctx
         # By its id, because it may be renamed while it is open.
         self._agent, self._id = info.name, info.id
+        self._shown = short_name(ctx.client, info.name)
         self._via: str | None = None
         self._provider = provider
         self._prompt = Prompt(ctx, self._offers)
@@ -122,7 +124,7 @@ class _Chat:
         """
         try:
             self._ctx.out.line()
-            self._take(self._prompt.read(f"{self._agent}> "))
+            self._take(self._prompt.read(f"{self._shown}> "))
         except KeyboardInterrupt:
             self._ctx.out.line()
         except EOFError:
@@ -143,7 +145,7 @@ class _Chat:
         """Show where one is, and the end of the conversation; put what the user said into the history."""
         out, client = self._ctx.out, self._ctx.client
         page = client.messages(self._id, last=_HISTORY)
-        about = [self._agent, count(client.agent(self._id).messages, "message"), self._who]
+        about = [self._shown, count(client.agent(self._id).messages, "message"), self._who]
         if page.messages and (full := fullness(self._ctx, self._id, self._provider.model)) is not None:
             about.append(full.short)
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
@@ -328,6 +330,7 @@ class _Chat:
         info = self._ctx.client.clone(self._id, name or None)
         self._ctx.out.line((f"{info.name} is a copy of {self._agent}; you are in {info.name} now", "dim"))
         self._agent, self._id, self._seen = info.name, info.id, info.head
+        self._shown = short_name(self._ctx.client, info.name)
         self._exchanges.clear()
 
     def _system(self, prompt: str) -> None:

@@ -98,7 +98,7 @@ def _template(ctx: Context, agent: str, role: str) -> str:
     from reel.cli.screen.transcript import Transcript  # noqa: PLC0415 - only the editor needs it
 
     page = ctx.client.messages(agent, last=1)
-    lines = ["", _CUT, f"You are writing to {ctx.client.resolved_name or agent} as the {role}."]
+    lines = ["", _CUT, f"You are writing to {ctx.client.whole_name(agent)} as the {role}."]
     lines += ["Nothing below the line with >8 is sent. An empty text adds nothing.", "", ""]
     transcript = Transcript(None, ctx.clock)
     for message in page.messages:

@@ -63,7 +63,7 @@ class Context:
     @property
     def agent(self) -> str:
         """The agent; its full name as soon as that is known."""
-        return self.client.resolved_name or self._agent
+        return self.client.whole_name(self._agent)
 
     def use_as_agent(self, agent: str) -> None:
         """Take the only argument for the agent."""

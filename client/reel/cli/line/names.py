@@ -1,4 +1,4 @@
-"""Names of agents: a prefix that was typed becomes a name, and so does an id in a reply."""
+"""Names of agents: a part of one that was typed becomes the name, and so does an id in a reply."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reel import requests
-from reel.base.errors import InvalidParams, NotFound
+from reel.base.errors import NotFound
 from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.line.meant import Meant
 from reel.cli.screen.output import Output
+from reel.reading.short_names import short_forms
 from reel.requests import Call
 from reel.sync.client import Client
 from reel.sync.methods import Methods
@@ -22,11 +24,10 @@ if TYPE_CHECKING:
 
     R = TypeVar("R")
 
-# How many names a refusal lists, and a line of a reply.
-_SHOWN, _LISTED = 6, 8
-# How much two names have in common if one is a slip of the other, from 0 to 1; in a long one, how many letters differ.
-_ALIKE = 0.7
-_SLIPS = 3
+# How many names a line of a reply lists.
+_LISTED = 8
+# How many of the agents whose names begin with a whole name are looked at: the oldest of them has that name.
+_NEAR = 8
 _WAITING = "waiting for the daemon's answer"
 # Seconds for an answer if nobody at a terminal sees the wait and can end it. The slowest answer that does not depend on
 # the size of the database took 15 s: the one to a load of the largest size.
@@ -36,9 +37,9 @@ UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retenti
 
 
 class PrefixResolvingClient(Methods):
-    """Has a client, and resolves the prefix of an agent's name, if only one name begins with it.
+    """Has a client, and resolves a part of an agent's name: a short form, or a prefix, if only one agent is meant.
 
-    A script that changes something has to give the whole name: after a rename, a prefix could mean another agent, and
+    A script that changes something has to give the whole name: after a rename, a part could mean another agent, and
     nobody would notice. The command decides this, not the request: some commands read the agent before they change it.
 
     Args:
@@ -49,7 +50,6 @@ class PrefixResolvingClient(Methods):
         limit: how long the daemon may take to answer, in seconds; ``None`` for the default.
     """
 
-    resolved_name: str | None = None
     # The methods without a limit.
     _unlimited: frozenset[str] = frozenset()
 
@@ -66,13 +66,17 @@ class PrefixResolvingClient(Methods):
         # The text to show if a call takes long, and whether the daemon was started without a notice yet.
         self._doing = _WAITING
         self._started = False
-        # The prefix that ``resolved_name`` was typed as.
-        self._typed_prefix: str | None = None
+        # The names that are meant by what was typed.
+        self._meant: dict[str, str] = {}
 
     @property
     def server(self) -> Hello | None:
         """What the daemon said of itself at the newest connection; ``None`` before the first one."""
         return self._client.server
+
+    def whole_name(self, typed: str) -> str:
+        """Return the name that is meant by what was typed, if that is known already, else what was typed."""
+        return self._meant.get(typed, typed)
 
     def give_up_after(self, patience: float) -> None:
         """Try to reconnect only this many seconds from now on; the caller reports the loss, and tries again."""
@@ -104,7 +108,7 @@ class PrefixResolvingClient(Methods):
         return self._client.subscribe(agent, since, kinds=kinds)
 
     def send(self, call: Call[R]) -> R:
-        """Send a request. If there is no such agent, take its name for a prefix and try again."""
+        """Send a request. If there is no such agent, take its name for a part of one and try again."""
         if call.method == "wait":  # the user asked to wait
             return self._send_resolved(call)
         with self._waiting():
@@ -127,17 +131,18 @@ class PrefixResolvingClient(Methods):
 
     def _send_resolved(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
-        if self.resolved_name is not None and agent == self._typed_prefix:
-            return self._send_in_time(_with_agent(call, self.resolved_name))
+        if agent in self._meant:
+            return self._send_in_time(_with_agent(call, self._meant[agent]))
         try:
             return self._send_in_time(call)
         except NotFound as error:
             if agent is None or error.data.get("agent") != agent:
                 raise
+            meant = Meant(self, self.server)
             if self._exact:
-                raise _with_whole_name(self, agent, error) from None
-            self.resolved_name, self._typed_prefix = resolve_prefix(self, agent, error), agent
-        return self._send_in_time(_with_agent(call, self.resolved_name))
+                raise meant.with_whole_name(agent, error) from None
+            self._meant[agent] = meant.only(agent, error)
+        return self._send_in_time(_with_agent(call, self._meant[agent]))
 
     def _send_in_time(self, call: Call[R]) -> R:
         """Send a request with its time limit: some take long even if nothing is wrong."""
@@ -149,57 +154,16 @@ class PrefixResolvingClient(Methods):
         return self._client.send(call)
 
 
-def _with_whole_name(client: Methods, prefix: str, refused: NotFound) -> NotFound:
-    """Return an error that says which agent may be meant, if there is one."""
-    names = _matching_names(client, prefix, alive=True)
-    if not names:
-        return _with_suggestion(client, prefix, refused)
-    if len(names) > 1:
-        return refused
-    return NotFound(
-        f"no conversation {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the"
-        " whole name",
-        candidates=names,
-    )
-
-
 def _with_agent(call: Call[R], agent: str) -> Call[R]:
     return call._replace(params={**call.params, "agent": agent})
 
 
-def resolve_prefix(client: Methods, prefix: str, refused: NotFound) -> str:
-    """Return the one agent whose name begins with a prefix; killed agents count only if no live one matches.
-
-    Raises:
-        NotFound: no name matches, or several do; those are in the error's ``data``.
-    """
-    names = _matching_names(client, prefix, alive=True) or _matching_names(client, prefix, alive=False)
-    if len(names) == 1:
-        return names[0]
-    if not names:
-        raise _with_suggestion(client, prefix, refused)
-    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    raise NotFound(f"no conversation {prefix}, but several names begin so: {shown}", candidates=names)
-
-
-def _with_suggestion(client: Methods, typed: str, refused: NotFound) -> NotFound:
-    """Return the error with the name that was probably meant, of those that changed last."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
-
-    names = [row.name for row in client.agents(alive=True, order="updated").agents]
-    near = get_close_matches(typed, names, 1, max(_ALIKE, 1 - _SLIPS / len(typed)))
-    if not near:
-        return refused
-    what, then, remedy = refused.message.partition("; ")
-    return NotFound(f"{what} (did you mean {near[0]}?){then}{remedy}", **refused.data)
-
-
-def _matching_names(client: Methods, prefix: str, *, alive: bool) -> list[str]:
-    try:
-        page = client.agents(prefix, alive, _SHOWN + 1)
-    except InvalidParams:
-        return []  # no name begins like this
-    return sorted({row.name for row in page.agents})
+def short_name(client: Methods, name: str) -> str:
+    """Return the short form of an agent's name, for a prompt; a name that has none costs no request."""
+    if next(short_forms(name), None) is None:
+        return name
+    page = client.agents(name, details=True, limit=_NEAR)
+    return next((row.shown for row in page.agents if row.name == name), name)
 
 
 class Names:

@@ -11,8 +11,8 @@ from reel.reading.wording import PLUMBING, cells, cut, flat, pad, safe, writing
 from reel.replies import AgentRow
 
 _GAP = "  "
-# The widest name column, and the width that the other columns need. A name has up to 128 characters; on a terminal, one
-# that does not fit is cut: every command takes the beginning of a name. In a pipe it shifts the rest of its line.
+# The widest name column, and the width that the other columns need. A name has up to 128 characters; one that does not
+# fit shifts the rest of its line. It is never cut: it is there to be pasted.
 _NAME_WIDTH = 36
 _OTHER_WIDTH = 52
 # What continues a branch on the lines of its own clones.
@@ -38,7 +38,7 @@ class Table:
     """Lays out rows in columns, as wide as the first rows need them.
 
     Args:
-        width: how many columns a terminal has. There the rows have titles, and long lines are cut.
+        width: how many columns a terminal has. There the rows have titles, names are short, and long lines are cut.
         clock: formats a time.
     """
 
@@ -49,7 +49,7 @@ class Table:
 
     def lines(self, agents: Iterable[tuple[str, AgentRow]]) -> Iterator[Line]:
         """Yield the lines of agents, each with its branch in a tree."""
-        rows = [_row(branch, agent, self._clock) for branch, agent in agents]
+        rows = [self._row(branch, agent) for branch, agent in agents]
         if not self._widths and rows:
             rows = rows if self._width is None else [_TITLES, *rows]
             widest = _NAME_WIDTH
@@ -58,15 +58,28 @@ class Table:
             self._widths = [min(max(cells(row.columns[column]) for row in rows), widest) for column in range(4)]
         return map(self._line, rows)
 
+    def _row(self, branch: str, agent: AgentRow) -> Row:
+        # Where one is need not be said.
+        hidden = (*PLUMBING, "cwd", "branch") if agent.tags.get("cwd") == _here() else PLUMBING
+        words = [
+            f"from #{agent.source.at}" if branch and agent.source else "",
+            flat(agent.title or agent.first_words or ""),
+            *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in hidden),
+        ]
+        waits, waits_style = _waits(agent)
+        name = agent.name if self._width is None else agent.shown
+        columns = (branch + name, self._clock(agent.updated), _count(agent.messages), waits)
+        return Row(columns, _GAP.join(word for word in words if word), "" if agent.alive else "dim", waits_style)
+
     def _line(self, row: Row) -> Line:
         name, updated, messages, waits = row.columns
         widths = self._widths
-        name = pad(name if self._width is None else cut(name, widths[0]), widths[0])
-        start = _GAP.join([name, updated.rjust(widths[1]), messages.rjust(widths[2]), ""])
+        start = _GAP.join([pad(name, widths[0]), updated.rjust(widths[1]), messages.rjust(widths[2]), ""])
         waiting = pad(waits, widths[3]) + _GAP
+        width = None if self._width is None else max(self._width, cells(name) + len(_GAP))
         if not row.waits_style:
-            return _fitted([(start + waiting + row.about, row.style)], self._width)
-        return _fitted([(start, row.style), (waiting, row.waits_style), (row.about, row.style)], self._width)
+            return _fitted([(start + waiting + row.about, row.style)], width)
+        return _fitted([(start, row.style), (waiting, row.waits_style), (row.about, row.style)], width)
 
 
 def _fitted(pieces: list[tuple[str, str]], width: int | None) -> Line:
@@ -84,19 +97,6 @@ def _fitted(pieces: list[tuple[str, str]], width: int | None) -> Line:
             if room <= 0:
                 break
     return line
-
-
-def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
-    # Where one is need not be said.
-    hidden = (*PLUMBING, "cwd", "branch") if agent.tags.get("cwd") == _here() else PLUMBING
-    words = [
-        f"from #{agent.source.at}" if branch and agent.source else "",
-        flat(agent.title or agent.first_words or ""),
-        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in hidden),
-    ]
-    waits, waits_style = _waits(agent)
-    columns = (branch + agent.name, clock(agent.updated), _count(agent.messages), waits)
-    return Row(columns, _GAP.join(word for word in words if word), "" if agent.alive else "dim", waits_style)
 
 
 def _here() -> str | None:

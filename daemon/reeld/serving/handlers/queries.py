@@ -64,6 +64,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "lines",
             "append",
             "facts",
+            "short_names",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -1,10 +1,11 @@
-"""The prefix of a name stands for the name, if only one agent's name begins with it."""
+"""The short form or the prefix of a name stands for the name, if only one agent is meant."""
 
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -132,3 +133,54 @@ def test_a_slip_of_the_keys(reel: Reel, client: Client, name: str, command: str)
     assert 4 == ran.status
     assert f"no conversation {name}-rele (did you mean {name}-reel?); " in ran.err
     assert "did you mean" not in reel(command, f"{name}-another-one").err
+
+
+@pytest.fixture
+def session(reel: Reel, request: pytest.FixtureRequest) -> str:
+    """The name of an imported conversation, which has digits of its own; it has a sub-agent."""
+    digits = f"{crc32(request.node.name.encode()):08x}"
+    name = f"claude-code/{digits}-77b1-4d25-bc34-9ea8{digits}"
+    reel("new", name)
+    reel("new", f"{name}/agent-{digits[:7]}")
+    return name
+
+
+@pytest.mark.parametrize("form", ["{tool}/{digits}", "{digits}", "{digits}-77b1", "a8{digits}", "{tool}/a8{digits}"])
+def test_short_form(reel: Reel, session: str, form: str) -> None:
+    """A reading command takes eight digits of either end, though the names of sub-agents begin alike."""
+    ran = reel("info", form.format(tool="claude-code", digits=session[12:20]), "--json")
+
+    assert [session] == [agent["name"] for agent in ran.documents]
+
+
+def test_short_form_of_several(reel: Reel, session: str) -> None:
+    """The error lists the names that are meant."""
+    other = session.replace("claude-code/", "codex/").replace("-4d25-", "-4d26-")
+    reel("new", other)
+    digits = session[12:20]
+
+    expected = f"reel: not_found: no conversation {digits}, but several names are meant by it: {session}, {other}\n"
+    assert (4, "", expected) == reel("show", digits)
+
+
+def test_short_form_in_a_script_changes_nothing(reel: Reel, session: str) -> None:
+    """Without a terminal a change needs the full name, which the error has."""
+    refused = reel("add", session[12:20], "hi")
+
+    assert (4, "") == refused[:2]
+    assert f"but {session} is meant by it; in a script, " in refused.err
+
+
+def test_short_form_at_a_terminal(session: str, daemon: str) -> None:
+    """At a terminal a short form is enough for a change; the output has the full name."""
+    assert f"{session}: added #2" in _typed("--socket", daemon, "add", session[:20], "hi")
+
+
+def test_two_short_forms(reel: Reel, session: str) -> None:
+    """Each of several names in a command may be short."""
+    reel("add", session, "hi")
+    forms = session[12:20], f"claude-code/agent-{session[12:19]}"
+
+    assert [(1, "- #2"), (1, "+ #2")] == [
+        (ran.status, ran.out[:4]) for ran in (reel("diff", *forms), reel("diff", *reversed(forms)))
+    ]

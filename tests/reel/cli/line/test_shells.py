@@ -241,6 +241,21 @@ def test_a_title_explains_an_agent(reel: Reel, name: str) -> None:
     assert ["agents", name] == reel("__complete", "bash", "show", name[:-1]).out.splitlines()
 
 
+def test_short_forms_are_offered(reel: Reel) -> None:
+    """A name with an id is offered by its short form, unless it is the name that was begun, and so are its marks."""
+    session = "codex/019b0c4e-1111-7d25-bc34-aaaa5e55104e"
+    reel("new", session)
+    reel("mark", session, "here")
+
+    def offered(shell: str, *words: str) -> list[str]:
+        return reel("__complete", shell, *words).out.splitlines()[1:]
+
+    assert ["codex/5e55104e"] == offered("bash", "show", "codex/5e5")
+    assert [session] == offered("bash", "show", "codex/019b0c4e-1111")
+    assert "codex/5e55104e" in offered("fish", "show", "")
+    assert ["here"] == offered("bash", "rewind", "5e55104e", "")
+
+
 @pytest.mark.parametrize("typed", ["of\\ mo", "'of mo", '"of mo', "of' 'mo"])
 def test_bash_completes_what_is_quoted(reel: Reel, talk: str, typed: str) -> None:
     """What was typed with quotes is completed like what it means."""

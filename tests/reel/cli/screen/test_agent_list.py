@@ -79,12 +79,20 @@ def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
     assert 40 == cells(lines[1])
 
 
-def test_a_long_name_is_cut_on_a_terminal() -> None:
-    """A name that does not fit is cut, so that the columns stay; in a pipe it is complete."""
+@pytest.mark.parametrize("width", [None, 40, 80, 160])
+def test_no_name_is_cut(width: int | None) -> None:
+    """A name can be copied from the list on any screen: one that does not fit shifts the rest of its line."""
     agents = [agent("a", title="About tapes"), agent("n" * 100)]
 
-    assert "n" * 27 + "…   t2     3" == shown(agents, width=80)[2]
-    assert "n" * 100 in shown(agents)[1]
+    assert shown(agents, width)[-1].startswith("n" * 100)
+
+
+def test_names_are_short_on_a_terminal() -> None:
+    """On a terminal a name has the short form that the daemon gives, and in a pipe it is the whole one."""
+    agents = [agent("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b", short="codex/64913c3b")]
+
+    assert shown(agents, width=80)[1].startswith("codex/64913c3b  ")
+    assert shown(agents)[0].startswith("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b  ")
 
 
 def test_where_a_conversation_was_imported_from_is_not_listed() -> None:
