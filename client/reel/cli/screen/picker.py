@@ -36,6 +36,8 @@ class Picker:
         self._rows: list[AgentRow] = []
         self._note = ""
         self._index = 0
+        # Whether that was chosen by a key after the last change of the query.
+        self._is_moved = False
         self._preview: list[Line] = []
 
     @property
@@ -59,13 +61,21 @@ class Picker:
         if isinstance(key, Key) and key in _STEPS:
             last = len(self._rows) - (self._first is None)
             self._index = max(0, min(self._index + _STEPS[key], last))
+            self._is_moved = True
         else:
             self._line.press(key)
+            self._is_moved = False
 
     def show(self, rows: Sequence[AgentRow], problem: str = "") -> None:
-        """Take the conversations that match what is typed; the first of them is chosen if something is."""
+        """Take the conversations that match what is typed.
+
+        The first of them is chosen if something is typed; one that a key chose meanwhile stays chosen.
+        """
+        before = self.chosen if self._is_moved else None
         self._rows = list(rows)
-        self._index = 1 if self._first is not None and self.query and rows else 0
+        own = self._first is not None
+        places = [place for place, row in enumerate(rows, own) if before is not None and row.id == before.id]
+        self._index = places[0] if places else 1 if own and self.query and rows else 0
         self._note = problem or ("" if rows or not self.query else f"no conversation has all of: {self.query}")
 
     def preview(self, lines: list[Line]) -> None:

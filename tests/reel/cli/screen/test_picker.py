@@ -52,6 +52,20 @@ def marked(made: Picker) -> list[str]:
     return [" ".join(line.split()[: 2 if line[0] == ">" else 1]) for line in lines[2:rule]]
 
 
+def test_a_choice_before_the_list_is_there() -> None:
+    """A conversation that was chosen by a key before the answer to the query came stays chosen; typing ends that."""
+    made = picker("one", "two", query="o")
+    made.press(Key.DOWN)
+    made.show([row("zero"), row("one"), row("two")])
+
+    assert ["zero", "one", "> two"] == marked(made)
+
+    made.press("t")
+    made.show([row("one"), row("two")])
+
+    assert ["> one", "two"] == marked(made)
+
+
 def test_the_list_and_the_end_of_the_chosen_conversation() -> None:
     """What is typed is above the list, the end of the conversation below it; the last line says what the keys do."""
     made = picker("one", "two", query="o")
