@@ -54,8 +54,8 @@ class Meant:
             return refused
         how = "begins so" if names[0].startswith(typed) else "is meant by it"
         return NotFound(
-            f"no conversation {typed}, but {names[0]} {how}; in a script, a command that changes something needs the whole"
-            " name",
+            f"no conversation {typed}, but {names[0]} {how}; in a script, a command that changes something needs the"
+            " whole name",
             candidates=names,
         )
 
