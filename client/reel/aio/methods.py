@@ -188,6 +188,7 @@ class Methods(ABC):
     render = _method(requests.render)
     answer = _answer(providers.answer)
     ingest = _method(requests.ingest)
+    parse = _method(requests.parse)
     load = _method(requests.load)
     wait = _method(requests.wait)
     draft = _method(requests.draft)

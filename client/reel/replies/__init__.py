@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from reel.replies.moving import Undone as Undone
     from reel.replies.providers import Change as Change
     from reel.replies.providers import Loaded as Loaded
+    from reel.replies.providers import Parsed as Parsed
     from reel.replies.providers import Prefix as Prefix
     from reel.replies.providers import Rendered as Rendered
     from reel.replies.reading import ConversationPage as ConversationPage
@@ -68,7 +69,7 @@ _NAMES = {
     "reel.replies.erasing": "ErasedBackup OldAgent Place Purged Redacted Retained",
     "reel.replies.following": "Subscribed Waited",
     "reel.replies.moving": "Marked Moved Redone Rewound Undone",
-    "reel.replies.providers": "Change Loaded Prefix Rendered",
+    "reel.replies.providers": "Change Loaded Parsed Prefix Rendered",
     "reel.replies.reading": "ConversationPage HistoriesPage HistoryPage Hit HitsPage ItemsPage MessagesPage ReplayPage"
     " Skipped StatePage",
 }

@@ -7,6 +7,7 @@ from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from reel.replies.adding import Orphan
     from reel.replies.agents import OpenCall
+    from reel.said.messages import NewMessage, NewRecord
 
 
 class Change(NamedTuple):
@@ -58,6 +59,13 @@ class Rendered(NamedTuple):
     betas: list[str] | None = None
     agent: str | None = None
     newest: int | None = None
+
+
+class Parsed(NamedTuple):
+    """What ``ingest`` would add of a response: the message, and the records beside it."""
+
+    message: NewMessage
+    records: list[NewRecord]
 
 
 class Loaded(NamedTuple):

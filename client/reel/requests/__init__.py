@@ -26,7 +26,7 @@ from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdow
 from reel.requests.derived import difference, tree, usage
 from reel.requests.erasing import purge, redact, retention
 from reel.requests.items import add_items, items
-from reel.requests.providers import ingest, load, render
+from reel.requests.providers import ingest, load, parse, render
 from reel.requests.queries import agent, agents, conversation, histories, history, messages, replay, search, state
 from reel.requests.subscriptions import draft, subscribe, wait
 
@@ -58,6 +58,7 @@ __all__ = [
     "messages",
     "methods",
     "next_page",
+    "parse",
     "ping",
     "purge",
     "redact",

@@ -90,7 +90,7 @@ def add(
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """
-    return call("add", _read_added, {**locals(), "messages": _messages(messages)}, writes=True)
+    return call("add", _read_added, {**locals(), "messages": messages_of(messages)}, writes=True)
 
 
 def _read_added(result: dict[str, Any]) -> replies.Added:
@@ -98,7 +98,7 @@ def _read_added(result: dict[str, Any]) -> replies.Added:
     return reply_reader(replies.Added)({"command": 0, "time": 0, **result})
 
 
-def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
+def messages_of(given: Addable | Iterable[Addable]) -> str | list[Any]:
     """Return the messages in the form in which they are sent: a single one as a list.
 
     The values are checked here as well as in the daemon, because a ``list()`` of a mapping or of bytes is a list

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from reel import replies
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
+from reel.requests.commands import messages_of
 
 if TYPE_CHECKING:
     from typing import Any, Literal
 
     from reel.said.formats import Body, Dialect, Format
+    from reel.said.messages import Addable
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -28,6 +30,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     cache: Literal["5m", "1h"] | None = None,
     dialect: Dialect | None = None,
     tools: Collection[str] | None = None,
+    then: Addable | Iterable[Addable] | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.
 
@@ -49,12 +52,15 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
             different requests. Default: derived from the name of the model, otherwise the format's own API.
         tools: the names of the tools that the model has. Calls of other tools, such as another program's, and their
             results are sent as text. Default: all calls are sent as calls.
+        then: messages that are rendered behind the conversation and not added to it: a question about it. A daemon
+            knows this if the ``features`` of its ``hello`` name ``asides``.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
         TooLarge: not even the newest turn fits the budget, or the body is longer than a reply may be.
     """
-    return call("render", reply_reader(replies.Rendered), {**locals(), "after": _prefix_map(after)})
+    given = {**locals(), "after": _prefix_map(after), "then": None if then is None else messages_of(then)}
+    return call("render", reply_reader(replies.Rendered), given)
 
 
 def answer(  # noqa: PLR0913 - the parameters of the protocol
@@ -137,6 +143,30 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     """
     given = {**locals(), "body": _text_of(body, is_answer=True), "prefix": _prefix_map(prefix)}
     return call("ingest", reply_reader(replies.Added), given, writes=True)
+
+
+def parse(
+    format: Format,  # noqa: A002 - the protocol's name
+    body: Body,
+    model: str | None = None,
+    names: Mapping[str, str] | None = None,
+    interrupted: bool | None = None,  # noqa: FBT001 - in the protocol's order
+) -> Call[replies.Parsed]:
+    """Read the response of a provider as :func:`ingest` does, and add nothing.
+
+    A daemon knows this if the ``features`` of its ``hello`` name ``asides``.
+
+    Args:
+        format: as in :func:`render`.
+        body: as in :func:`ingest`.
+        model: the requested model.
+        names: the ``names`` of the rendering, if tools were sent under other names.
+        interrupted: the response broke off; the daemon detects this itself in an event stream.
+
+    Raises:
+        InvalidMessage: the body is not a response of this API.
+    """
+    return call("parse", reply_reader(replies.Parsed), {**locals(), "body": _text_of(body, is_answer=True)})
 
 
 def _prefix_map(prefix: replies.Prefix | Mapping[str, Any] | None) -> Any:

@@ -286,6 +286,7 @@ class Render(NamedTuple):
     cache: Annotated[Literal["5m", "1h"], to.one_of("5m", "1h")] | None = None
     dialect: Annotated[str, to.one_of(*DIALECTS)] | None = None
     tools: _Strings | None = None
+    then: Annotated[Any, to.messages] = None
 
 
 class Ingest(NamedTuple):
@@ -299,6 +300,16 @@ class Ingest(NamedTuple):
     interrupted: _Flag = False
     prefix: Annotated[dict[str, Any], to.prefix] | None = None
     if_stands: _Seq | None = None
+
+
+class Parse(NamedTuple):
+    """The response of a provider that is only read; the parameters are those of :class:`Ingest`."""
+
+    format: _Answering
+    body: _Body
+    model: _Label | None = None
+    names: Annotated[dict[str, str], to.tool_names] | None = None
+    interrupted: _Flag = False
 
 
 class Load(NamedTuple):

@@ -192,6 +192,7 @@ _ALL = (
     _command_on_any(params.Ingest, late.ingest, "Add a provider's response and its token usage")._replace(
         may_create=True
     ),
+    _plain(params.Parse, late.parse, "Read a provider's response as a message, and add nothing"),
     _command_on_any(params.Load, late.load, "Add the history of a whole provider request")._replace(may_create=True),
     _read(params.Wait, subscriptions.wait, "Wait for events after a seq"),
     Method(

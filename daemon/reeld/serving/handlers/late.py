@@ -51,6 +51,11 @@ def ingest(
     return _after_import("ingest", lambda handlers: handlers.ingest(services, call, target, options, asked).run())
 
 
+def parse(services: Services, _call: Call, asked: params.Parse) -> Deferred:
+    """Read what a provider answered, and add nothing."""
+    return _after_import("ingest", lambda handlers: handlers.parse(services, asked).run())
+
+
 def load(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Load) -> Deferred:
     """Add the history of a whole request."""
     return _after_import("ingest", lambda handlers: handlers.load(services, call, target, options, asked).run())

@@ -1,18 +1,23 @@
 """The handler of ``render``: a conversation as the body of a request to a provider."""
 
 import time
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from reel.base.errors import TooLarge
+from reel.base.errors import InvalidParams, TooLarge
+from reel.said.kinds import ROLES
+from reel.wire.msgpack_codec import packer
 from reeld.agents.agent import Agent
 from reeld.agents.asking import look
 from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
-from reeld.core.events import Entry
+from reeld.core.events import Entry, entry, read
 from reeld.core.freeing import let_go
 from reeld.core.milestones import Milestone
 from reeld.core.recent import Recent, recent
+from reeld.core.rows import Row
 from reeld.core.state import State
+from reeld.core.validation import rows_from
 from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.budget import BYTES_PER_TOKEN, TooRecent
 from reeld.formats.prefix import Prefix
@@ -54,6 +59,7 @@ class _Snapshot(NamedTuple):
 def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Deferred:
     """Render the current conversation, or the one at an earlier seq."""
     earlier = None if asked.after is None else Prefix(**asked.after)
+    then = None if asked.then is None else _messages(asked.then)
 
     async def run() -> Result:
         request = RenderRequest(
@@ -72,8 +78,10 @@ def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Defe
         # What is pinned is at the beginning, so all of the conversation is needed.
         size = None if asked.budget is None or asked.pin is not None else _BUDGETS * asked.budget * BYTES_PER_TOKEN
         while True:
-            age = None if asked.at is not None else services.render_cache.age
+            age = None if asked.at is not None or then is not None else services.render_cache.age
             snapshot = await _take_snapshot(services, agent, asked.at, asked.pin, size)
+            if then is not None:
+                snapshot = _followed(snapshot, then)
             try:
                 rendered = await _render(services, agent, request._replace(pin=snapshot.pin), snapshot, age)
                 break
@@ -86,6 +94,31 @@ def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Defe
         return reply
 
     return Deferred(run)
+
+
+def _messages(given: Any) -> list[Row]:
+    """Return messages that are rendered as if they had been said.
+
+    Raises:
+        InvalidParams: one of them is no message.
+        InvalidMessage: one of them is not valid.
+    """
+    rows = [row for row, _ in rows_from(given)[0]]
+    if any(row.kind not in ROLES for row in rows):
+        raise InvalidParams("then: expected messages of a user, an assistant or a tool", field="then")
+    return rows
+
+
+def _followed(snapshot: _Snapshot, rows: Sequence[Row]) -> _Snapshot:
+    """Return a snapshot with messages behind it, which are not stored."""
+    entries, pack, now = snapshot.history.entries, packer(), int(time.time() * 1000)
+    newest = entries[-1].id if entries else 0
+    more: list[Entry] = []
+    for number, row in enumerate(rows, 1):
+        seq = snapshot.at + number
+        message, tools = read(pack, row.kind, row.content, row.data_json, seq, now)
+        more.append(entry(newest + number, seq, row.kind, row.content, row.data_json, now, message, tools))
+    return snapshot._replace(history=snapshot.history._replace(entries=[*entries, *more]))
 
 
 async def _take_snapshot(

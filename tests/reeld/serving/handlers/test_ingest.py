@@ -43,6 +43,26 @@ async def test_ingest_of_an_answer(connect: Connect, body: str) -> None:
     assert 1 == (await peer.call("agent", "demo"))["messages"]
 
 
+@pytest.mark.parametrize("body", [BODY, CHAT.data.decode()[:900]], ids=["whole", "broke-off"])
+async def test_an_answer_that_is_only_read(connect: Connect, body: str) -> None:
+    """``parse`` returns what ``ingest`` would add, and adds nothing; what is no answer is refused alike."""
+    peer = connect()
+    await peer.call("add", "demo", "What?", {"create": True})
+    found = await peer.call("parse", "openai-chat", body, {"model": "gpt-5"})
+    before = await events(peer)
+    await peer.call("ingest", "demo", "openai-chat", body, {"model": "gpt-5"})
+    await peer.call("add", "copy", [found["message"], *found["records"]], {"create": True})
+    said = [(await peer.call("messages", agent, {"last": 1}))["messages"][0] for agent in ("demo", "copy")]
+
+    assert 2 == len(before)
+    assert said[0]["content"] == said[1]["content"]
+    assert said[0]["provider_metadata"] == said[1]["provider_metadata"]
+    added = [[(each["kind"], each["data_json"]) for each in await events(peer, name)][-2:] for name in ("demo", "copy")]
+    assert added[0] == added[1]
+    with pytest.raises(InvalidMessage, match="the answer has no content"):
+        await peer.call("parse", "openai-chat", "nothing")
+
+
 async def test_an_answer_that_broke_off(connect: Connect) -> None:
     """An incomplete answer is kept as far as it came, and marked in the same command."""
     peer = connect()

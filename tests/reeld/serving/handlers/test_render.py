@@ -85,6 +85,72 @@ async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     assert {"body", "prefix", "agent", "newest"} == set(reply) - {"format", "at", "ready", "report"}
 
 
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_question_about_a_conversation(connect: Connect, name: str) -> None:
+    """What is asked with ``then`` is behind the conversation, with open calls closed, as if it had been added."""
+    peer = connect()
+    await talk(peer)
+    await peer.call("add", "demo", CALL)
+    extra = {"anthropic": {"model": "claude-opus-4", "max_tokens": 9}, "gemini": {}}.get(name, {"model": "gpt-5"})
+    aside = await peer.call("render", "demo", name, {"extra": extra, "then": "Sum up."})
+    before = await peer.call("render", "demo", name, {"extra": extra})
+    added = await peer.call("add", "demo", "Sum up.")
+    after = await peer.call("render", "demo", name, {"extra": extra})
+
+    assert [] == check(name.replace("-", "_"), json.loads(aside["body"]))
+    assert (7, 8) == (before["at"], added["head"])
+    assert "Sum up." not in before["body"]
+    assert (after["body"], after["ready"], 7) == (aside["body"], aside["ready"], aside["newest"])
+
+
+async def test_a_question_about_an_earlier_position(connect: Connect) -> None:
+    """It is behind that, several messages as well; an empty conversation can be asked about, too."""
+    peer = connect()
+    await talk(peer)
+    await peer.call("create", "empty")
+    then = ["Sum up.", {"role": "assistant", "content": "It was"}, "Go on."]
+
+    found = await body(peer, at=4, then=then)
+    assert ["What?", "That.", "Sum up.", "It was", "Go on."] == [
+        message["content"][0]["text"] for message in found["messages"]
+    ]
+    assert 1 == len((await body(peer, "empty", then="Hello?"))["messages"])
+
+
+async def test_a_question_is_no_part_of_what_is_kept(connect: Connect, services: Services) -> None:
+    """The rendering that is kept for the next time, and the model that is remembered, are those of the conversation."""
+    peer = connect()
+    await talk(peer)
+    first = await peer.call("render", "demo", "anthropic", {"model": "claude-opus-4"})
+    kept = services.render_cache.size
+    await peer.call("render", "demo", "anthropic", {"model": "claude-haiku-4-5", "then": "Sum up."})
+    answer = json.dumps({"type": "message", "role": "assistant", "content": [{"type": "text", "text": "So."}]})
+    await peer.call("ingest", "demo", "anthropic", answer)
+    answered = (await peer.call("messages", "demo", {"last": 1}))["messages"][0]
+
+    assert kept <= services.render_cache.size
+    assert "claude-opus-4" == answered["provider_metadata"]["model"]
+    assert (await peer.call("render", "demo", "anthropic", {"after": first["prefix"]}))["extends"]
+
+
+@pytest.mark.parametrize(
+    ("then", "error"),
+    [
+        ([{"role": "system", "content": "x"}], "then: expected messages of a user, an assistant or a tool"),
+        ([{"kind": "note", "content": "x"}], "then: expected messages of a user, an assistant or a tool"),
+        ([{"role": "user", "content": 1}], r"messages\[0\].content"),
+        ([], "expected a string, a message or a list"),
+    ],
+)
+async def test_a_question_that_is_no_message(connect: Connect, then: Any, error: str) -> None:
+    """It is refused, with the reason."""
+    peer = connect()
+    await talk(peer)
+
+    with pytest.raises(ReelError, match=error):
+        await peer.call("render", "demo", "anthropic", {"then": then})
+
+
 async def test_render_at_an_earlier_position(connect: Connect) -> None:
     """``at`` renders a past state, even a rewound one; the head is the current one."""
     peer = connect()
