@@ -31,6 +31,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     dialect: Dialect | None = None,
     tools: Collection[str] | None = None,
     then: Addable | Iterable[Addable] | None = None,
+    upto: int | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.
 
@@ -54,6 +55,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
             results are sent as text. Default: all calls are sent as calls.
         then: messages that are rendered behind the conversation and not added to it: a question about it. A daemon
             knows this if the ``features`` of its ``hello`` name ``asides``.
+        upto: leave out the records after this seq; unlike with ``at``, the prompt is the current one, and a command may
+            be divided. A daemon knows this together with ``then``.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.

@@ -287,6 +287,7 @@ class Render(NamedTuple):
     dialect: Annotated[str, to.one_of(*DIALECTS)] | None = None
     tools: _Strings | None = None
     then: Annotated[Any, to.messages] = None
+    upto: _Seq | None = None
 
 
 class Ingest(NamedTuple):

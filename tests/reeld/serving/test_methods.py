@@ -46,7 +46,7 @@ PROTOCOL = {
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "hits": "query limit? after? above?",
-    "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then?",
+    "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then? upto?",
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",

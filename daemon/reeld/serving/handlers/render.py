@@ -1,7 +1,9 @@
 """The handler of ``render``: a conversation as the body of a request to a provider."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidParams, TooLarge
@@ -75,11 +77,15 @@ def render(services: Services, _call: Call, agent: Agent, asked: Render) -> Defe
             asked.dialect,
             None if asked.tools is None else frozenset(asked.tools),
         )
-        # What is pinned is at the beginning, so all of the conversation is needed.
-        size = None if asked.budget is None or asked.pin is not None else _BUDGETS * asked.budget * BYTES_PER_TOKEN
+        # What is pinned, or left when the newest is cut off, is at the beginning, so all of the conversation is needed.
+        is_newest = asked.pin is None and asked.upto is None
+        size = _BUDGETS * asked.budget * BYTES_PER_TOKEN if is_newest and asked.budget is not None else None
         while True:
-            age = None if asked.at is not None or then is not None else services.render_cache.age
+            is_current = asked.at is None and asked.upto is None and then is None
+            age = services.render_cache.age if is_current else None
             snapshot = await _take_snapshot(services, agent, asked.at, asked.pin, size)
+            if asked.upto is not None:
+                snapshot = _cut(snapshot, asked.upto)
             if then is not None:
                 snapshot = _followed(snapshot, then)
             try:
@@ -107,6 +113,13 @@ def _messages(given: Any) -> list[Row]:
     if any(row.kind not in ROLES for row in rows):
         raise InvalidParams("then: expected messages of a user, an assistant or a tool", field="then")
     return rows
+
+
+def _cut(snapshot: _Snapshot, upto: int) -> _Snapshot:
+    """Return a snapshot without the records after a seq; the prompt stays the one in force."""
+    entries = snapshot.history.entries
+    kept = entries[: bisect_right(entries, upto, key=attrgetter("seq"))]
+    return snapshot._replace(history=snapshot.history._replace(entries=kept))
 
 
 def _followed(snapshot: _Snapshot, rows: Sequence[Row]) -> _Snapshot:

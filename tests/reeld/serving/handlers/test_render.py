@@ -117,6 +117,22 @@ async def test_a_question_about_an_earlier_position(connect: Connect) -> None:
     assert 1 == len((await body(peer, "empty", then="Hello?"))["messages"])
 
 
+async def test_a_question_about_the_beginning(connect: Connect) -> None:
+    """With ``upto`` it is about what was said until then, also in the middle of a command, under the current prompt."""
+    peer = connect()
+    await talk(peer)
+    await peer.call("add", "demo", {"role": "system", "content": "Be kind."})
+    found = await body(peer, upto=3, then="Sum up.")
+    without = await body(peer, upto=3)
+    limited = await body(peer, upto=3, budget=1000)
+
+    assert ["What?", "Sum up."] == [block["text"] for message in found["messages"] for block in message["content"]]
+    assert "Be kind." in json.dumps(found["system"])
+    assert ["What?"] == [block["text"] for message in without["messages"] for block in message["content"]]
+    assert without == limited
+    assert (await body(peer)) == (await body(peer, upto=7))
+
+
 async def test_a_question_is_no_part_of_what_is_kept(connect: Connect, services: Services) -> None:
     """The rendering that is kept for the next time, and the model that is remembered, are those of the conversation."""
     peer = connect()
