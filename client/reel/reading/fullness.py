@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # How many of the newest messages are estimated; a longer conversation has at least as many tokens.
 MOST = 1000
+# A key of what counts an answer that is no part of the conversation, such as a summary.
+ASIDE = "aside"
 # How many of the newest counts are looked at: anybody may add one that counts nothing.
 COUNTS = 10
 # As a budget estimates a text (docs/protocol.md, "Providers").
@@ -96,7 +98,7 @@ def counted_in(events: Iterable[Event]) -> Counted:
     for event in events:
         with suppress(ValueError, RecursionError):  # anybody may add such an event
             data = json.loads(event["data_json"] or "{}")
-            if tokens := tokens_in(data):
+            if (tokens := tokens_in(data)) and ASIDE not in data:
                 found = Counted(event["seq"], _left(tokens), _model(data))
     return found
 

@@ -8,10 +8,11 @@ from reel.cli.commands.shared.beginning import apply_template, opened, take_text
 from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.question import read_question
 from reel.cli.commands.shared.schema import read_schema, schema_fields, why_not_answer
+from reel.cli.commands.shared.titling import title_conversation
 from reel.cli.commands.shared.via import provider_of
 from reel.cli.line.arguments import VARIABLE, UsageError
 from reel.cli.line.context import Context
-from reel.cli.line.exits import INTERRUPTED, REFUSED
+from reel.cli.line.exits import INTERRUPTED, OK, REFUSED
 from reel.cli.screen.output import plain
 from reel.reading.wording import seq_range
 from reel.said.messages import Block, NewMessage
@@ -49,6 +50,8 @@ def ask(ctx: Context) -> int:
         if outcome.status != INTERRUPTED and question.blocks:
             ctx.out.warn(f"only the question was added to {ctx.agent}; ask again with: {_again(ctx)}")
         return outcome.status or REFUSED
+    if ctx.args.title and outcome.status == OK:
+        title_conversation(ctx, agent, provider)
     problem = None if schema is None or outcome.status else why_not_answer(outcome.text, schema)
     if ctx.out.as_json:
         ctx.out.document(_document(outcome))

@@ -9,13 +9,17 @@ from glob import glob
 from reel.base.errors import NotFound, ReelError
 from reel.base.values import clean
 from reel.cli.commands.ask import add_question
+from reel.cli.commands.compact import KEPT, told
 from reel.cli.commands.edit import write_in_editor
 from reel.cli.commands.shared.account import account, fullness
 from reel.cli.commands.shared.answering import answer
+from reel.cli.commands.shared.aside import Unanswered
+from reel.cli.commands.shared.compacting import put_summary
 from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.prompt import FENCE, Prompt
 from reel.cli.commands.shared.provider import Provider
 from reel.cli.commands.shared.question import Question
+from reel.cli.commands.shared.titling import title_conversation
 from reel.cli.commands.shared.tool_runs import ToolRuns, declared
 from reel.cli.commands.shared.via import provider_of
 from reel.cli.commands.show import text_of
@@ -102,6 +106,10 @@ class _Chat:
             "model": ("show who answers, or ask another model: /model NAME", self._model),
             "via": ("let another provider answer: /via NAME", self._other),
             "result": ("give the results of the calls that wait for one", self._give_results),
+            "compact": (
+                "let the model sum up all but the newest questions: /compact [WHAT IT SHOULD NOT MISS]",
+                self._compact,
+            ),
             "clone": ("go on in a copy of this conversation: /clone [NAME]", self._clone),
             "system": ("show the system prompt, or set it: /system TEXT", self._system),
             "help": ("show this", self._help),
@@ -233,6 +241,10 @@ class _Chat:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
             return False
         self._advance(outcome.added.head)
+        if self._ctx.args.title and outcome.cut is None:
+            titled = title_conversation(self._ctx, self._id, self._provider)
+            if titled is not None and titled.before == self._seen:
+                self._advance(titled.head)
         self._ctx.out.line((account(self._ctx, self._id, outcome, self._provider.model), "dim"))
         return bool(outcome.calls) and self._add_results(list(outcome.calls))
 
@@ -332,6 +344,24 @@ class _Chat:
         self._agent, self._id, self._seen = info.name, info.id, info.head
         self._shown = short_name(self._ctx.client, info.name)
         self._exchanges.clear()
+
+    def _compact(self, note: str) -> None:
+        """Put a summary in the place of the beginning of the conversation; /undo takes it back."""
+        if self._show_others():
+            self._ctx.out.line(("others have done something since; /compact again sums that up, too", "dim"))
+            return
+        try:
+            done = put_summary(self._ctx, self._id, self._provider, keep=KEPT, note=note or None)
+        except Unanswered as none:
+            for line in (none.why, *none.details):
+                self._ctx.out.warn(line)
+            self._ctx.out.warn("nothing was changed")
+            return
+        if done.reply.first != self._seen + 1:
+            self._ctx.out.line(("others have written meanwhile; what they said is behind the summary", "dim"))
+        self._seen = done.reply.head
+        self._exchanges.clear()
+        self._ctx.out.line((f"{told(done)}; /undo takes that back", "dim"))
 
     def _system(self, prompt: str) -> None:
         if prompt:

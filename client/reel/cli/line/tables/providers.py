@@ -33,6 +33,7 @@ _MODEL = option("-m", "--model", metavar="NAME", type=text, help="model, an alia
 _BUDGET = option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens")
 _CACHE = option("--cache", choices=("5m", "1h", "off"), help="how long the provider keeps what two requests share")
 _SYSTEM = option("--system", metavar="TEXT", type=text, help="system prompt of a conversation that is created")
+_TITLE = option("--title", action="store_true", help="let the model title the conversation, unless it has a title")
 # The options of commands in which a model answers.
 ANSWERING = (_VIA, _MODEL, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS, _BUDGET, _CACHE)
 
@@ -61,6 +62,7 @@ COMMANDS = (
             option("-t", "--template", metavar="NAME", type=text, help="a template of reel.toml"),
             option("--schema", metavar="FILE", help="JSON schema, in a file or as JSON, that the answer must have"),
             _SYSTEM,
+            _TITLE,
             CREATE,
         ),
         writes=True,
@@ -82,6 +84,7 @@ COMMANDS = (
         (
             *ANSWERING,
             _SYSTEM,
+            _TITLE,
             CREATE,
         ),
         agent_optional=True,
@@ -89,6 +92,28 @@ COMMANDS = (
         "COMMAND is as in reel ask. /help at the prompt lists what can be typed there:\n"
         "/undo, /clone, /system and more. Ctrl-C ends an answer, and Ctrl-D the chat.",
         picks=True,
+    ),
+    Command(
+        "compact",
+        "[NAME]",
+        "let a model sum up the beginning of a conversation",
+        "compact",
+        "reel compact demo\n  reel compact demo --to draft\n  reel compact demo --note 'Keep all figures.' --keep 5",
+        (
+            option(
+                "--keep", metavar="N", type=number, help="keep the newest N questions and their answers (default: 2)"
+            ),
+            option(
+                "--to", metavar="LABEL", type=text, help="sum up what is before this mark, and keep what is after it"
+            ),
+            option("--note", metavar="TEXT", type=text, help="what the summary should not miss"),
+            *ANSWERING,
+        ),
+        writes=True,
+        notes="The summary takes the place of what it is about, and what stays is behind it.\n"
+        "reel undo takes that back. What was summed up is still found by a search, and\n"
+        "reel tree shows it as a branch. COMMAND is as in reel ask. If no whole summary\n"
+        "comes, nothing is changed.",
     ),
     Command(
         "setup",
