@@ -50,7 +50,7 @@ def ask(ctx: Context) -> int:
         if outcome.status != INTERRUPTED and question.blocks:
             ctx.out.warn(f"only the question was added to {ctx.agent}; ask again with: {_again(ctx)}")
         return outcome.status or REFUSED
-    if ctx.args.title and outcome.status == OK:
+    if ctx.args.asks_for_title and outcome.status == OK:
         title_conversation(ctx, agent, provider)
     problem = None if schema is None or outcome.status else why_not_answer(outcome.text, schema)
     if ctx.out.as_json:

@@ -241,7 +241,7 @@ class _Chat:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
             return False
         self._advance(outcome.added.head)
-        if self._ctx.args.title and outcome.cut is None:
+        if self._ctx.args.asks_for_title and outcome.cut is None:
             titled = title_conversation(self._ctx, self._id, self._provider)
             if titled is not None and titled.before == self._seen:
                 self._advance(titled.head)

@@ -25,6 +25,7 @@ class Options(SimpleNamespace):
     after: str | None = None
     agent: str | None = None
     all: bool = False
+    asks_for_title: bool = False
     at: int | None = None
     attach: list[str] | None = None
     backup: list[str] | None = None
@@ -58,6 +59,7 @@ class Options(SimpleNamespace):
     interrupted: bool = False
     into: str | None = None
     json: bool = False
+    keep: int | None = None
     kept: bool = False
     key: str | None = None
     kind: list[str] | None = None
@@ -73,6 +75,7 @@ class Options(SimpleNamespace):
     no_pager: bool = False
     no_start: bool = False
     no_stdin: bool = False
+    note: str | None = None
     now: bool = False
     once: bool = False
     only_tools: str | None = None
@@ -107,6 +110,7 @@ class Options(SimpleNamespace):
     time_limit: float | None = None
     timeout: float | None = None
     title: str | None = None
+    to: str | None = None
     tool_call: list[list[str]] | None = None
     tool_result: list[str] | None = None
     tools: str | None = None

@@ -27,6 +27,10 @@ def send(text, end=None):
     print("data: " + json.dumps({"choices": [choice], **more}) + "\\n", flush=True)
 if said == "fail":
     sys.exit("no network")
+asked = said.split()[:3]
+if asked[:2] == ["Write", "a"]:
+    send("The " + asked[2], "stop")
+    sys.exit()
 send("You said: ")
 if said == "slow":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -87,6 +91,28 @@ def test_what_an_answer_took(daemon: str, name: str, tmp_path: Path) -> None:
         chat.until("90,000 in, 10,000 out  cost 0.2125 USD  context 25 %\r\n")
     with chatting(daemon, tmp_path, name) as chat:
         assert "context 25 %" in chat.until(f"{name}> ").partition("\r\n")[0]
+
+
+@pytest.mark.slow
+def test_a_summary_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """/compact puts one in the place of all but two questions, and /undo takes it back; --title makes a title once."""
+    client.add(name, ["one", {"role": "assistant", "content": "1"}] * 3, create=True)
+    with chatting(daemon, tmp_path, name, "--title") as chat:
+        chat.until(f"{name}> ")
+        chat.type("hi\n")
+        chat.until("titled: The title")
+        chat.until(f"{name}> ")
+        chat.type("/compact\n")
+        chat.until("4 messages became a summary; 4 stayed; /undo takes that back")
+        chat.until(f"{name}> ")
+        assert 5 == client.agent(name).messages
+        chat.type("/undo\n")
+        chat.until("undid #")
+        assert 8 == client.agent(name).messages
+        chat.type("again\n")
+        chat.until("You said: again")
+
+    assert "The title" == client.agent(name).title
 
 
 @pytest.mark.slow

@@ -152,10 +152,11 @@ def test_wrong_options(reel: Reel, long: str, tmp_path: Path, option: list[str])
 
 def reel_line(daemon: str, *words: str) -> str:
     """Return a command line of this command."""
-    return shlex.join([sys.executable, "-m", "reel.cli", *words, "--socket", daemon])
+    code = "from reel.cli import process; process()"
+    return shlex.join([sys.executable, "-c", code, *words, "--socket", daemon])
 
 
-def test_somebody_adds_meanwhile(reel: Reel, client: Client, daemon: str, long: str, tmp_path: Path) -> None:
+def test_somebody_adds_meanwhile(reel: Reel, daemon: str, long: str, tmp_path: Path) -> None:
     """What was added while the model wrote stays behind the summary."""
     meanwhile = f"{reel_line(daemon, 'add', long, 'late')} >/dev/null;"
     ran = reel("compact", long, *via(tmp_path, whole(), meanwhile))
@@ -173,7 +174,7 @@ def test_what_was_summed_up_goes_meanwhile(
     ran = reel("compact", long, *option, *via(tmp_path, whole(), meanwhile))
 
     assert 5 == ran.status
-    assert "the log keeps the summary as #13" in ran.err
+    assert "the log keeps the summary as #14" in ran.err
     assert 0 == client.agent(long).messages
     assert ("note", "All of it.") == tuple(client.history(long).events[-1][key] for key in ("kind", "content"))
 
@@ -181,13 +182,12 @@ def test_what_was_summed_up_goes_meanwhile(
 def test_killed_in_the_middle(daemon: str, client: Client, long: str, tmp_path: Path) -> None:
     """A command that is killed while the model writes has changed nothing."""
     before = client.history(long).events
-    (tmp_path / "fifo").touch()
     waits = f"touch {shlex.quote(str(tmp_path / 'began'))}; sleep 600;"
     with started(daemon, "compact", long, *via(tmp_path, whole(), waits)) as running:
         while not (tmp_path / "began").exists():
-            assert running.poll() is None
-        running.kill()
-        running.wait()
+            assert running.process.poll() is None
+        running.process.kill()
+        running.process.wait()
 
     assert before == client.history(long).events
 

@@ -88,7 +88,8 @@ def put_summary(
             continue
     kept_as = ctx.client.add(agent, [*summary.usage, {"kind": "note", "content": summary.text}]).head
     gone = "what was summarized is no longer in the conversation" if if_seq is None else f"#{if_seq} is not the newest"
-    raise Conflict(f"{gone}; the log keeps the summary as #{kept_as}", head=kept_as)
+    ctx.out.warn(f"the log keeps the summary as #{kept_as}")
+    raise Conflict(gone, head=kept_as)
 
 
 def _cut(ctx: Context, agent: str, keep: int, mark: int | None) -> Cut | None:

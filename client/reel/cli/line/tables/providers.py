@@ -33,7 +33,12 @@ _MODEL = option("-m", "--model", metavar="NAME", type=text, help="model, an alia
 _BUDGET = option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens")
 _CACHE = option("--cache", choices=("5m", "1h", "off"), help="how long the provider keeps what two requests share")
 _SYSTEM = option("--system", metavar="TEXT", type=text, help="system prompt of a conversation that is created")
-_TITLE = option("--title", action="store_true", help="let the model title the conversation, unless it has a title")
+_TITLE = option(
+    "--title",
+    dest="asks_for_title",
+    action="store_true",
+    help="let the model title the conversation, unless it has a title",
+)
 # The options of commands in which a model answers.
 ANSWERING = (_VIA, _MODEL, _FORMAT, _DIALECT, _SET, _TOOLS, _ONLY_TOOLS, _BUDGET, _CACHE)
 
@@ -96,7 +101,7 @@ COMMANDS = (
     Command(
         "compact",
         "[NAME]",
-        "let a model sum up the beginning of a conversation",
+        "sum up the beginning of a conversation",
         "compact",
         "reel compact demo\n  reel compact demo --to draft\n  reel compact demo --note 'Keep all figures.' --keep 5",
         (
