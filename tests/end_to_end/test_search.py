@@ -2,10 +2,12 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reel import requests
+from reel.base.errors import InvalidParams
 from reel.sync.client import Client
 from tests.daemon import Daemon, until, until_indexed
 
@@ -71,3 +73,23 @@ def test_pages_of_a_client(client: Client) -> None:
 
     assert [10, 10, 5] == [len(page.hits) for page in pages][:3]
     assert "needle 24" == pages[0].hits[0].snippet
+
+
+def test_conversations_of_a_directory(client: Client) -> None:
+    """Only what was said in conversations that were begun in one of some directories, or below one, is found."""
+    for directory in ("/work/a", "/work/a/sub", "/work/ab", '/work/"b', None):
+        name = f"in-{len(client.agents().agents)}"
+        client.create(name, tags={} if directory is None else {"cwd": directory, "topic": "x"})
+        client.add(name, f"needle {directory}")
+    assert 5 == found(client, "needle")
+
+    def said(query: str = "needle", **more: Any) -> list[str]:
+        return [hit.snippet for hit in client.search(query, **more).hits]
+
+    assert ["needle /work/a/sub", "needle /work/a"] == said(dirs=["/work/a/"])
+    assert ['needle /work/"b', "needle /work/ab"] == said(dirs=["/work/ab", '/work/"b'], tags={"topic": "x"})
+    assert ["needle /work/a/sub", "needle /work/a"] == said("needle in:/work/a")
+    assert [] == said(dirs=["/work/c"])
+    assert 4 == len(said("", dirs=["/"], roles=["user"]))
+    with pytest.raises(InvalidParams, match="1 to 100 absolute paths"):
+        said(dirs=["."])

@@ -60,12 +60,15 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     order: Literal["newest", "best"] | None = None,
     limit: int | None = None,
     after: str | None = None,
+    *,
+    dirs: Sequence[str] | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
     Args:
         query: words that must all occur, ``"a phrase"``, ``-without``, ``one OR other``, ``prefix*``, and filters
-            such as ``role:tool``, ``agent:NAME``, ``tag:key=value``, ``before:2026-11-01`` and ``live:no``.
+            such as ``role:tool``, ``agent:NAME``, ``tag:key=value``, ``before:2026-11-01``, ``after:yesterday``,
+            ``live:no`` and ``in:/a/directory``. Days are those of the daemon's time zone.
         agent: only messages of this agent, a name or an id.
         tags: only messages of agents that have these tags.
         roles: only messages of these roles: user, assistant, tool or system.
@@ -76,6 +79,8 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         order: ``newest`` or ``best`` first; the best are selected from the newest 500. Default: newest.
         limit: the maximum number of hits on a page, 1 to 1,000. Default: 20.
         after: the ``next`` of the previous page.
+        dirs: only messages of agents whose tag ``cwd`` is one of these directories, or below one; at most 100. A daemon
+            knows this if its ``features`` name ``dirs``.
 
     Raises:
         NotFound: there is no such agent.

@@ -30,6 +30,8 @@ MAX_PAGE = MAX_MESSAGE
 MAX_TEXTS = 1000
 # Parts of one command: all of their agents are held still at once.
 MAX_PARTS = 100
+# Directories of a search: the working trees of a repository.
+MAX_DIRECTORIES = 100
 # The events of a stretch: as many as a list may have in MessagePack, as with the messages of an `add`.
 MAX_EVENTS = 65_536
 
@@ -205,6 +207,14 @@ def strings(value: Any) -> list[str]:
     if type(value) is not list:
         raise InvalidParams(f"expected a list of strings, got {kind_of(value)}")
     return [string(item) for item in value]
+
+
+def directories(value: Any) -> list[str]:
+    """Convert a list of absolute paths of directories."""
+    given = strings(value)
+    if not given or len(given) > MAX_DIRECTORIES or not all(path.startswith("/") for path in given):
+        raise InvalidParams(f"expected 1 to {MAX_DIRECTORIES} absolute paths")
+    return given
 
 
 def addresses(value: Any) -> list[str]:

@@ -261,6 +261,7 @@ class Search(NamedTuple):
     order: Annotated[Literal["newest", "best"], to.one_of("newest", "best")] = "newest"
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
     after: Annotated[tuple[int, int], to.cursor] | None = None
+    dirs: Annotated[list[str], to.directories] | None = None
 
 
 class Hits(NamedTuple):

@@ -13,8 +13,11 @@ from reeld.search.index import log_of
 from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
+from reeld.store.connection import Texts
 from reeld.store.spans import NEWEST, Span, Walk
 
+# The tag with the directory in which a conversation was begun.
+DIRECTORY = "cwd"
 # Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
 # Steps of SQLite between two checks whether anybody still waits.
@@ -33,6 +36,7 @@ _HIT = """
 """
 # Comparing with the stored text is an optimization: reading the tags of 100,000 agents takes 300 ms.
 _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
+_BEGUN_IN = "SELECT id, tags FROM log.agents WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(tags, value) > 0)"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
 
@@ -173,6 +177,15 @@ def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]
         rows = log_of(connection).execute(_TAGGED, (stored,)).fetchall()
         found.append({row for row, text in rows if _has(json.loads(text), key, value)})
     return set.intersection(*found)
+
+
+def begun_in(connection: sqlite3.Connection, directories: Sequence[str]) -> set[int]:
+    """Return the rows of the agents that were begun in one of these directories, or below one."""
+    wanted = [directory.rstrip("/") for directory in directories]
+    stored = Texts(f"{_as_json(DIRECTORY)}: {_as_json(directory)[:-1]}" for directory in wanted)
+    below = tuple(f"{directory}/" for directory in wanted)
+    rows = log_of(connection).execute(_BEGUN_IN, (stored,)).fetchall()
+    return {row for row, text in rows if f"{json.loads(text).get(DIRECTORY, '')}/".startswith(below)}
 
 
 def _has(tags: dict[str, str], key: str, value: str | None) -> bool:

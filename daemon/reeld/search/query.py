@@ -9,9 +9,10 @@
 ``role:tool``             said by the user, the assistant, a tool, or the system prompt
 ``agent:NAME``            of this agent
 ``tag:KEY=VALUE``         of agents with this tag; ``tag:KEY`` with any value of it
-``before:2026-11-01``     earlier than this day or time (UTC)
-``after:2026-11-01``      on this day (UTC) or later, or at this time or later
+``before:2026-11-01``     earlier than this day or time, of the daemon's time zone
+``after:yesterday``       on this day or later, or at this time or later; :mod:`reel.reading.moments` has what is a time
 ``live:no``               not in the current conversation; ``live:yes`` in it
+``in:/a/directory``       of agents that were begun there or below; several are alternatives
 ========================  ==============================================================
 
 A filter with an invalid value is treated as text. A query that consists of ``-words`` only searches for these words:
@@ -21,10 +22,11 @@ A query for agents (:func:`label_filter`) has no syntax: each word must be part 
 """
 
 import re
+import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from typing import NamedTuple
 
+from reel.reading.moments import moment
 from reeld.protocol.converters import ROLES
 from reeld.search.words import alternatives, fold, words
 
@@ -37,10 +39,9 @@ MIN_PREFIX = 2
 MAX_PREFIXES = 5
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
-    r"""(?P<minus>-(?!-))?(?:(?P<field>role|agent|tag|before|after|live):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
+    r"""(?P<minus>-(?!-))?(?:(?P<field>role|agent|tag|before|after|live|in):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
     re.IGNORECASE,
 )
-_DATES = ("%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 # Characters of a query for agents that are used; no title is longer.
 MAX_QUERY = 1024
 # How many pieces are checked before anything else.
@@ -65,6 +66,7 @@ class Filters(NamedTuple):
     live: bool | None = None
     since: int | None = None
     until: int | None = None
+    dirs: tuple[str, ...] = ()
 
 
 class Query(NamedTuple):
@@ -137,17 +139,10 @@ def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
         return filters._replace(roles=(*filters.roles, value.lower()))
     if field == "live" and value.lower() in _LIVE:
         return filters._replace(live=_LIVE[value.lower()])
-    if field in ("before", "after") and (time := _milliseconds(value)) is not None:
-        return filters._replace(until=time) if field == "before" else filters._replace(since=time)
-    return None
-
-
-def _milliseconds(value: str) -> int | None:
-    for form in _DATES:
-        try:
-            return int(datetime.strptime(value, form).replace(tzinfo=UTC).timestamp() * 1000)
-        except ValueError:
-            continue
+    if field in ("before", "after") and (when := moment(value, time.time())) is not None:
+        return filters._replace(until=when) if field == "before" else filters._replace(since=when)
+    if field == "in" and value.startswith("/"):
+        return filters._replace(dirs=(*filters.dirs, value))
     return None
 
 

@@ -320,6 +320,10 @@ class Search:
         """Return the rows of the agents that have all the given tags."""
         return await self._read(lambda connection: finding.tagged(connection, tags))
 
+    async def begun_in(self, directories: Sequence[str]) -> set[int]:
+        """Return the rows of the agents that were begun in one of these directories, or below one."""
+        return await self._read(lambda connection: finding.begun_in(connection, directories))
+
     async def newest(self, wanted: Criteria, limit: int, below: int | None) -> HitPage:
         """Return a page of hits, the newest first.
 

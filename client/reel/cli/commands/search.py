@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from reel import requests
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
+from reel.cli.commands.shared.searches import more_by, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -31,7 +31,7 @@ def search(ctx: Context) -> int:
         return _search_as_typed(ctx)
     args, query = ctx.args, " ".join(ctx.words)
     limit = args.limit or _HITS
-    call = requests.search(query, order="best" if args.best else None, limit=min(limit, _PAGE))
+    call = search_for(ctx, query, min(limit, _PAGE))
     behind = 0
     hits: list[Hit] = []
     with ctx.out.waiting("searching"):
@@ -48,7 +48,7 @@ def search(ctx: Context) -> int:
             ctx.out.lines(_lines(ctx, hits))
         ctx.out.hint(f"open one with: {ctx.command(*opening(hits[0]))}")
     elif ctx.out.terminal:  # elsewhere the status says it, as with grep
-        ctx.out.warn(f"no matches for {query}")
+        ctx.out.warn(f"no matches for {query}{more_by(ctx, query)}")
     if behind:
         ctx.out.warn(f"the index is behind: {count(behind, 'event')} cannot be found yet; repeat the search later")
     return OK if hits else REFUSED

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from reel import requests
 from reel.base.errors import ReelError
 from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.commands.shared.searches import search_for
+from reel.cli.line.arguments import UsageError
 from reel.cli.line.exits import INTERRUPTED, REFUSED
 from reel.cli.screen.full_screen import KeyPressed, cancellable_client, opened, paint, size_of
 from reel.cli.screen.hit_lines import opening
@@ -90,15 +91,13 @@ class _Search:
         found: list[Hit] = []
         behind, problem = 0, ""
         try:
-            pages = self._client.pages(
-                requests.search(query, order="best" if args.best else None, limit=min(limit, _HITS))
-            )
+            pages = self._client.pages(search_for(self._ctx, query, min(limit, _HITS), self._client))
             for page in pages if query.strip() else ():
                 found += page.hits
                 behind = page.behind
                 if len(found) >= min(limit, _HITS):
                     break
-        except ReelError as error:
+        except (ReelError, UsageError) as error:
             problem = error.message
         self._answered = query
         self._screen.answer(query, found, behind, problem)

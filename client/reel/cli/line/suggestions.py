@@ -73,10 +73,16 @@ def like_argument(word: str, options: Collection[str]) -> str:
 
 
 def like(word: str, known: Iterable[str]) -> str:
-    """Return which of these a word is most like, to be appended to an error; nothing if none is."""
+    """Return which of these a word is most like, to be appended to an error; nothing if it is like none."""
+    meant = nearest(word, known)
+    return f" (did you mean {meant}?)" if meant else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return which of these a word is most like; empty if it is like none."""
     from difflib import get_close_matches  # noqa: PLC0415 - it costs 4 ms
 
     choices = list(known)
     close = get_close_matches(word, choices, n=1, cutoff=_ALIKE)
-    meant = close or [choice for choice in choices if choice.startswith(word)]
-    return f" (did you mean {meant[0]}?)" if meant and word else ""
+    meant = close or [choice for choice in choices if word and choice.startswith(word)]
+    return meant[0] if meant else ""

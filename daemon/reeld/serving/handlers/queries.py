@@ -66,6 +66,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "facts",
             "short_names",
             "asides",
+            "dirs",
         ],
         "limits": {
             "message": call.peer.limits.message,

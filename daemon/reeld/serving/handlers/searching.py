@@ -1,7 +1,7 @@
 """The handler of ``search``."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reel.reading.hit_lines import context, hit_lines, in_groups
 from reel.said.kinds import ROLES
@@ -67,15 +67,16 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
     """Return what is searched for; ``None`` if there cannot be any."""
     filters = query.filters
     required: list[Iterable[str]] = []
-    rows: frozenset[int] | None = None
     for address in (asked.agent, filters.agent):
         if address is not None:
             profile = await services.store.read(queries.find, address)
             if profile is None and address == asked.agent:
                 raise not_found(address)
             required.append([agent_word(0 if profile is None else profile.row)])
-    if tags := [*(asked.tags or {}).items(), *filters.tags]:
-        rows = frozenset(await services.search.tagged(tags))
+    rows = await _agents_of(
+        services, [*(asked.tags or {}).items(), *filters.tags], [*(asked.dirs or ()), *filters.dirs]
+    )
+    if rows is not None:
         if not rows:
             return None
         if len(rows) <= _FEW_AGENTS:
@@ -91,3 +92,18 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
     match = match_expression(query, required)
     assert match is not None, "something is required"  # noqa: S101
     return Criteria(match, query.terms, rows, filters.live, filters.since, filters.until)
+
+
+async def _agents_of(
+    services: Services, tags: Sequence[tuple[str, str | None]], directories: Sequence[str]
+) -> frozenset[int] | None:
+    """Return the rows of the agents that have all the tags, and were begun in one of the directories.
+
+    ``None`` stands for all agents.
+    """
+    found: list[set[int]] = []
+    if tags:
+        found.append(await services.search.tagged(tags))
+    if directories:
+        found.append(await services.search.begun_in(directories))
+    return frozenset(set.intersection(*found)) if found else None

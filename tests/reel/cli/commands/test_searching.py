@@ -1,5 +1,9 @@
 """``reel search``."""
 
+import time
+from datetime import datetime
+from pathlib import Path
+
 import pytest
 
 from reel.sync.client import Client
@@ -48,6 +52,90 @@ def test_nothing_found(reel: Reel, name: str) -> None:
 
     assert (1, "", "") == (done.status, done.out, done.err)
     assert f"reel: no matches for nothing{name}\n" == on_terminal("search", f"nothing{name}")
+
+
+def test_what_would_find_something(reel: Reel, client: Client, name: str) -> None:
+    """At a terminal, a query without hits is told with what its words would find as prefixes, or with less of it."""
+    word = "w" + "".join(char for char in name if char.isalnum())
+    client.add(name, [f"{word}uler one", f"{word}uling two", f"{word}ules three"], create=True)
+    until_indexed(client)
+
+    assert f"no matches for {word}; 3 with {word}*\n" in on_terminal("search", word)
+    assert "; 3 without role:tool\n" in on_terminal("search", f"{word}*", "role:tool")
+    assert 1 == reel("search", word).status
+
+
+@pytest.mark.usefixtures("reel")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["x", "froom:x"], "froom: is no filter (did you mean role:?)"),
+        (["after:soon"], "after:soon is no time (did you mean after:"),
+        (["role:usr"], "role:usr means nothing (did you mean role:user?)"),
+    ],
+)
+def test_filters_that_mean_nothing(words: list[str], meant: str) -> None:
+    """At a terminal such a filter is an error that says what was meant."""
+    assert f"reel: {meant}" in on_terminal("search", *words)
+
+
+def test_filters_that_mean_nothing_in_a_script(reel: Reel) -> None:
+    """In a script it is text, as it is for a program."""
+    assert (1, "", "") == reel("search", "froom:xqx", "role:usr", "after:soon")
+
+
+def test_conversations_here(
+    reel: Reel, client: Client, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``in:.`` finds what was said in this directory, below it, and in the other worktrees of its repository."""
+    (tmp_path / "main" / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (tmp_path / "main" / ".git" / "worktrees" / "w" / "gitdir").write_text(f"{tmp_path}/beside/.git\n")
+    for number, place in enumerate(("main", "main/sub", "beside", "else", "besides")):
+        (tmp_path / place).mkdir(exist_ok=True)
+        client.create(f"{name}-{number}", tags={"cwd": str(tmp_path / place)})
+        client.add(f"{name}-{number}", f"xx{name} {place}")
+    until_indexed(client)
+    monkeypatch.chdir(tmp_path / "main")
+
+    def said(*words: str) -> list[str]:
+        return [hit["snippet"].split()[1] for hit in reel("search", f"xx{name}", *words, "--json").documents]
+
+    assert ["beside", "main/sub", "main"] == said("in:.")
+    assert said("in:.") == said("here:") == said(f"in:{tmp_path}/main")
+    assert ["else"] == said("in:../else")
+    monkeypatch.chdir(tmp_path / "main" / "sub")
+    assert ["main/sub"] == said("here:")
+
+
+def test_times_of_the_person(reel: Reel, client: Client, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A day begins at midnight where the person is, wherever the daemon runs."""
+    noon = "2026-03-30T12:00+00:00"  # 01:00 of the next day in Auckland
+    client.create(name)
+    client.add(
+        name, {"role": "user", "content": f"xx{name}", "sent": int(datetime.fromisoformat(noon).timestamp() * 1000)}
+    )
+    until_indexed(client)
+
+    def hits(zone: str, *words: str) -> int:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        found = len(reel("search", f"xx{name}", *words, "--json").documents)
+        monkeypatch.delenv("TZ")
+        time.tzset()
+        return found
+
+    assert (1, 0) == (hits("Pacific/Auckland", "after:2026-03-31"), hits("UTC", "after:2026-03-31"))
+    assert (0, 1) == (hits("UTC", "after:today"), hits("UTC", "before:today"))
+
+
+def test_conversation_by_its_short_name(reel: Reel, client: Client, name: str) -> None:
+    """``agent:`` takes a part of a name, as commands do; at a terminal an unknown one is an error."""
+    client.add(f"{name}/0a1b2c3d-77b1-4d25-bc34-9ea864913c3b", f"xx{name}", create=True)
+    until_indexed(client)
+
+    assert 1 == len(reel("search", f"xx{name}", "agent:0a1b2c3d", "--json").documents)
+    assert 1 == reel("search", f"xx{name}", "agent:nobody-at-all").status
+    assert "no conversation nobody-at-all" in on_terminal("search", f"xx{name}", "agent:nobody-at-all")
 
 
 def test_a_query_is_missing(reel: Reel) -> None:

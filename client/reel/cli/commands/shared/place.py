@@ -1,12 +1,20 @@
-"""Where a conversation was begun: tags with the working directory and its branch, as imports have them."""
+"""Where a conversation was begun: tags with the working directory and its branch, as imports have them.
+
+What git knows is read from its files: running git takes 5 ms, and runs what the repository's configuration names.
+"""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 # The tag with the directory of a conversation.
 DIRECTORY = "cwd"
 _BRANCH = "branch"
 _HEADS = "ref: refs/heads/"
+_GIT = ".git"
+# As many worktrees are looked at.
+_WORKTREES = 30
 # A tag's value has at most so many bytes; a longer path is left out.
 _LONGEST = 1024
 
@@ -17,27 +25,62 @@ def tags_of_place() -> dict[str, str]:
         directory = os.getcwd()
     except FileNotFoundError:  # it was removed
         return {}
-    found = {DIRECTORY: directory, _BRANCH: _branch_of(Path(directory))}
+    repository = _repository_of(Path(directory))
+    found = {DIRECTORY: directory, _BRANCH: "" if repository is None else repository.branch()}
     return {key: value for key, value in found.items() if value and _fits(value)}
 
 
-def _branch_of(directory: Path) -> str:
-    """Return the name of the branch that is checked out there; an empty text outside a repository, or without a branch.
+def directories(place: str) -> list[str]:
+    """Return a directory by its names, and the same directory in the other worktrees of its repository.
 
-    It is read from the files: running git takes 5 ms, and runs what the repository's configuration names.
+    Args:
+        place: a path from here; ``.`` is this directory.
     """
-    for above in (directory, *directory.parents):
-        place = above / ".git"
-        try:
-            if place.is_file():  # a worktree or a submodule
-                place = above / place.read_text().removeprefix("gitdir:").strip()
-            elif not place.is_dir():
-                continue
-            head = (place / "HEAD").read_text().strip()
-        except (OSError, UnicodeDecodeError):
-            return ""
+    given = os.path.abspath(os.path.expanduser(place))
+    own, shells = os.path.realpath(given), os.environ.get("PWD", given)
+    found = [given, own, *([shells] if os.path.isabs(shells) and os.path.realpath(shells) == own else [])]
+    if (repository := _repository_of(Path(own))) is not None:
+        inside = os.path.relpath(own, repository.top)
+        found += [os.path.normpath(top / inside) for top in repository.worktrees()]
+    return list(dict.fromkeys(found))
+
+
+class _Repository(NamedTuple):
+    """A working tree: its directory, and where git keeps what is about it."""
+
+    top: Path
+    kept: Path
+
+    def branch(self) -> str:
+        """Return the name of the branch that is checked out; empty without one."""
+        head = _read(self.kept / "HEAD")
         return head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
-    return ""
+
+    def worktrees(self) -> Iterator[Path]:
+        """Yield the other working trees, the main one first."""
+        common = self.kept / _read(self.kept / "commondir")
+        tops = [Path(os.path.realpath(common)).parent] if os.path.basename(os.path.realpath(common)) == _GIT else []
+        tops += [Path(_read(link)).parent for link in sorted(common.glob("worktrees/*/gitdir"))[:_WORKTREES]]
+        yield from (top for top in tops if top.is_absolute() and top != self.top)
+
+
+def _repository_of(directory: Path) -> _Repository | None:
+    """Return the working tree that a directory is in; ``None`` outside a repository."""
+    for above in (directory, *directory.parents):
+        place = above / _GIT
+        if place.is_dir():
+            return _Repository(above, place)
+        if place.is_file():  # a worktree or a submodule
+            return _Repository(above, above / _read(place).removeprefix("gitdir:").strip())
+    return None
+
+
+def _read(path: Path) -> str:
+    """Return a line of one of git's files; empty if it cannot be read."""
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _fits(value: str) -> bool:

@@ -56,7 +56,8 @@ COMMANDS = (
         "[QUERY...]",
         "find what was said in all conversations",
         "search",
-        "reel search tape deck\n  reel search\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
+        "reel search tape deck\n  reel search\n  reel search tape deck in:. after:last-week\n"
+        "  reel search '\"tape deck\" -cassette role:user after:2026-11'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
             option("--best", action="store_true", help="the best hits first (default: the newest)"),
@@ -66,9 +67,15 @@ COMMANDS = (
         notes="Searches messages, thinking, tool calls and results, prompts, notes and titles,\n"
         'including what was cleared, rewound or undone. Every word must match. "a\n'
         'phrase", -without, one OR other and prefix* work, and so do role:tool,\n'
-        "agent:NAME, tag:KEY=VALUE, before:DATE, after:DATE and live:no (no longer in the\n"
-        "conversation). Without QUERY, at a terminal, it searches as you type. Exits with\n"
-        "status 1 if nothing was found or chosen; a message says so at a terminal only.",
+        "agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR and live:no (no\n"
+        "longer in the conversation). TIME is a date such as 2026-11-01 or 2026-11, a\n"
+        "day such as today, yesterday or monday, last-week, this-month, or how long ago:\n"
+        "12h, 7d, 3mo. Days are local ones. in:DIR is about what was begun in that\n"
+        "directory, below it, or in another worktree of its repository; here: and in:.\n"
+        "are this directory. At a terminal, a filter that means nothing is an error.\n"
+        "Without QUERY, it searches as you type there. Exits with status 1 if nothing\n"
+        "was found or chosen; a message says so at a terminal only, with what a part of\n"
+        "the query would find.",
     ),
     Command(
         "show",

@@ -1,0 +1,99 @@
+"""What ``reel search`` asks the daemon for: the query that was typed, with what only this machine and person know."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from reel import requests
+from reel.base.errors import NotFound
+from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.commands.shared.place import directories
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.meant import Meant
+from reel.cli.line.query_filters import why_meaningless
+from reel.reading.query_filters import filters, narrowed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reel.cli.line.context import Context
+    from reel.replies import HitsPage
+    from reel.requests import Call
+    from reel.sync.client import Client
+
+# The daemon takes as many directories.
+_DIRECTORIES = 100
+# A plain word that may be the beginning of others. How many words are tried, and how many hits are counted.
+_WORD = re.compile(r"\w[\w.-]+")
+_TRIED, _COUNTED = 4, 20
+
+
+def search_for(ctx: Context, query: str, limit: int, client: Client | None = None) -> Call[HitsPage]:
+    """Return the request for the hits of a query.
+
+    Args:
+        ctx: the command's context.
+        query: what was typed.
+        limit: how many hits a page has.
+        client: asks the daemon which conversation is meant. Default: that of the context.
+
+    Raises:
+        UsageError: at a terminal, a filter means nothing.
+        NotFound: at a terminal, there is no such conversation, or several are meant.
+    """
+    now, person = time.time(), ctx.out.terminal
+    if person and (problem := why_meaningless(query, now)) is not None:
+        raise UsageError(problem, "search")
+    found = narrowed(_with_whole_names(ctx, query, client, strict=person), now)
+    paths = [path for place in found.places for path in directories(place)]
+    return requests.search(
+        found.query,
+        since=found.since,
+        until=found.until,
+        order="best" if ctx.args.best else None,
+        limit=limit,
+        dirs=paths[:_DIRECTORIES] or None,
+    )
+
+
+def _with_whole_names(ctx: Context, query: str, client: Client | None, *, strict: bool) -> str:
+    """Return the query with the whole names of the conversations that it is about."""
+    asked = ctx.client if client is None else client
+    for found in reversed([each for each in filters(query) if each.field == "agent" and each.value]):
+        try:
+            name = asked.agent(found.value).name
+        except NotFound as error:
+            try:
+                name = Meant(asked, asked.server).only(found.value, error)
+            except NotFound:
+                if strict:
+                    raise
+                continue
+        query = f"{query[: found.begin]}agent:{name}{query[found.end :]}"
+    return query
+
+
+def more_by(ctx: Context, query: str) -> str:
+    """Return what a query without hits would find with its words as prefixes, or without one of its parts."""
+    told = []
+    for how, other in _others(query):
+        page = ctx.client.call(search_for(ctx, other, _COUNTED))
+        if page.hits:
+            told.append(f"{len(page.hits)}{'+' if page.more else ''} {how}")
+    return f"; {', '.join(told)}" if told else ""
+
+
+def _others(query: str) -> Iterator[tuple[str, str]]:
+    """Yield other queries, with what differs."""
+    parts = query.split()
+    words = [] if '"' in query else [part for part in parts if _WORD.fullmatch(part) and part != "OR"][:_TRIED]
+    prefixes = [f"{word}*" for word in words]
+    if words:
+        starred = dict(zip(words, prefixes, strict=True))
+        yield f"with {' '.join(prefixes)}", " ".join(starred.get(part, part) for part in parts)
+    less = [(word, " ".join(part for part in parts if part != word)) for word in words]
+    less += [(query[found.begin : found.end], query[: found.begin] + query[found.end :]) for found in filters(query)]
+    for left_out, rest in less[:_TRIED]:
+        if rest.strip():
+            yield f"without {left_out}", rest.strip()
