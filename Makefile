@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs picture man vsix clean
+.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs picture man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -54,9 +54,9 @@ PURE := tests/formats tests/reel/providers tests/reel/streams tests/reeld/core t
 OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
 
-check: lint coverage others slow  ## run everything that a change must pass (about ten minutes on two cores)
+check: lint coverage thorough others programs  ## run everything that a change must pass (about ten minutes on two cores)
 	# Each keeps one core busy.
-	@$(MAKE) --no-print-directory --jobs 2 types sdks
+	@$(MAKE) --no-print-directory --jobs 2 large types sdks
 
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check .
@@ -74,19 +74,25 @@ types: $(READY)  ## run mypy --strict
 test: $(READY)  ## run the fast tests (about a minute on two cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
-# Measuring doubles the time of a test, and of these the coverage says little.
+# Measuring doubles the time of a test, and of these the coverage says little. Fast and slow ones in one run: it takes
+# six seconds of two cores to find them.
 others: $(READY)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(OTHERS)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -q $(OTHERS)
 
-slow: $(READY)  ## run the slow tests, and those that start programs
-	# In two runs, so that no worker has all of them in memory.
-	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(PURE)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(OTHERS)
-	# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of
-	# the time; but a third worker on two cores takes 100 MB with its fork server, before it has started a program.
+thorough: $(READY)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m slow $(PURE)
+
+# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of the
+# time; but a third worker on two cores takes 100 MB with its fork server, before it has started a program.
+programs: $(READY)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'not large' $(NOT_UNITS)
-	# Some hundred megabytes each.
+
+# Some hundred megabytes each.
+large: $(READY)
 	$(BIN)/pytest -q -m large $(NOT_UNITS)
+
+slow: thorough programs large  ## run the slow tests, and those that start programs
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(OTHERS)
 
 sdks: $(READY)  ## run the tests with the vendors' SDKs
 	# One process after the other: the SDKs take 100 MB in each, and LangGraph as much again.
