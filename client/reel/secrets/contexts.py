@@ -15,18 +15,16 @@ if TYPE_CHECKING:
 
 # The names of secrets, by their last word. `key` alone is said of much else.
 _LAST_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "key", "credential")
-_NAMES = "|".join(f"{word}|{word.upper()}|{word.capitalize()}" for word in _LAST_WORDS)
-# Between a name and its value: quotation marks, which may be escaped in JSON, and a sign.
-_SIGN = r"[\"'\\\]]{0,4}+[ \t]{0,4}+(?:=>|:=|=|:)[ \t]{0,4}+(?:\\{0,3}+[\"'`])?+"
-# What such secrets are told by.
-NAMED = f"(?:{_NAMES}){_SIGN}"
+# What such secrets are told by. A value follows its name, quotation marks, which may be escaped in JSON, and a sign.
+SIGN = r"[:=](?<=[tndeylTNDEYL\"'\\\] \t].)(?!/)[=>]?"
+_BEFORE_VALUE = re.compile(r"[ \t]{0,4}+(?:\\{0,3}+[\"'`])?+")
 HEADER = r"[Bb](?:earer|asic)[ ]"
 ADDRESS = "://"
 PRIVATE_KEY = "-----BEGIN "
 
 # What stands before the last word of a name.
 _SECRET_KEYS = re.compile(
-    r"(?:api|access|secret|private|auth|account|encryption|signing|service|license|master)[-_ ]?$", re.IGNORECASE
+    r"(?:api|access|secret|private|auth|account|encryption|signing|service|license|master)[-_ ]?$"
 )
 # Places in lists, what protects a form, and the words of a model: they may be random, but are nobody's secrets.
 _NO_SECRETS = re.compile(
@@ -34,7 +32,8 @@ _NO_SECRETS = re.compile(
     r"[-_ ]?$",
     re.IGNORECASE,
 )
-_BEFORE_LAST_WORD = 16
+# How far before a sign a name is looked at.
+_LONGEST_NAME = 40
 _VALUE = re.compile(r"[A-Za-z0-9_\-./+=~:!@#%^*]{8,512}+")
 # A value that goes on so is an expression of a program.
 _EXPRESSION = frozenset("([{$")
@@ -91,11 +90,17 @@ def in_header(text: str, at: int) -> Span | None:
     return None if found is None or not is_random(found[0]) or is_placeholder(found[0]) else found.span()
 
 
-def value_of(text: str, name: int, at: int) -> Span | None:
-    """Return where the value is of a name whose last word begins at one position, and whose value at another."""
-    before, last = text[max(name - _BEFORE_LAST_WORD, 0) : name], text[name:at].lower()
-    if _NO_SECRETS.search(before) or (last.startswith("key") and not _SECRET_KEYS.search(before)):
+def value_of(text: str, sign: int, end: int) -> Span | None:
+    """Return where the value of a secret is whose name is followed by the sign at a position."""
+    name = text[max(sign - _LONGEST_NAME, 0) : sign].rstrip(" \t").rstrip("\"'\\]").lower()
+    last = next((word for word in _LAST_WORDS if name.endswith(word)), None)
+    if last is None:
         return None
+    before = name.removesuffix(last)
+    if _NO_SECRETS.search(before) or (last == "key" and not _SECRET_KEYS.search(before)):
+        return None
+    begins = _BEFORE_VALUE.match(text, end)
+    at = end if begins is None else begins.end()
     found = _VALUE.match(text, at)
     if found is None or text[found.end() : found.end() + 1] in _EXPRESSION:
         return None
@@ -104,7 +109,7 @@ def value_of(text: str, name: int, at: int) -> Span | None:
         is_secret = _is_password(value)
     else:
         # A hexadecimal token is that of a commit or a request as likely as that of a service.
-        is_id = last.startswith("token") and _HEXADECIMAL.fullmatch(value) is not None
+        is_id = last == "token" and _HEXADECIMAL.fullmatch(value) is not None
         is_secret = len(value) >= _LEAST and is_random(value) and not is_id
     return (at, at + len(value)) if is_secret and not is_placeholder(value) else None
 

@@ -13,8 +13,8 @@ from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.secrets.contexts import (
     ADDRESS,
     HEADER,
-    NAMED,
     PRIVATE_KEY,
+    SIGN,
     in_header,
     password_in_address,
     private_key,
@@ -47,17 +47,17 @@ class Found(NamedTuple):
     text: str
 
 
-# A key may follow these escapes, whose end is no part of it: of JSON, of an address, and of a terminal's colour.
-_ESCAPE = re.compile(r"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m)$")
-_LONGEST_ESCAPE = 14
 # How often a text is looked through again in which something was replaced: what is beside a key may be one only then.
 _TIMES = 4
-# What a key may not begin behind. One whose beginning has no sign does not follow those of base64 and of paths either.
-_BESIDE = re.compile(r"[A-Za-z0-9_+-]")
-_BESIDE_LETTERS = re.compile(r"[A-Za-z0-9_+/.-]")
+# A key begins where no word goes on, or behind an escape of JSON, of an address, or of a terminal's colour.
+_ESCAPE = r"\\(?:[nrtbf]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m"
+_ESCAPES = frozenset("\\%[")
+_BEHIND_ESCAPE = re.compile(f"(?:{_ESCAPE})?+")
+# One whose beginning has no sign does not begin in the middle of base64 and of a path either.
+_BESIDE_LETTERS = frozenset("/.")
 
 
-def _any_of(starts: Iterable[str], *others: str) -> re.Pattern[str]:
+def _any_of(starts: Iterable[str]) -> str:
     """Return an expression for any of these beginnings, the longest first.
 
     Those with the same first character are together: the engine passes over all of them with one look.
@@ -65,16 +65,19 @@ def _any_of(starts: Iterable[str], *others: str) -> re.Pattern[str]:
     groups: dict[str, list[str]] = {}
     for start in sorted(starts, key=lambda start: (-len(start), start)):
         groups.setdefault(start[0], []).append(re.escape(start[1:]))
-    tries = [f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in groups.items()]
-    return re.compile("|".join([*tries, *others]))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in groups.items())
 
 
 _BY_START: dict[str, list[Shape]] = {}
 for _shape in SHAPES:
     for _start in _shape.starts:
         _BY_START.setdefault(_start, []).append(_shape)
-_STARTS = _any_of(_BY_START)
-_ALL = _any_of([*_BY_START, ADDRESS, PRIVATE_KEY], HEADER, NAMED)
+_INSIDE = [start for start, (shape, *_) in _BY_START.items() if shape.before != (0,) or not start[0].isalnum()]
+_OUTSIDE = [start for start in _BY_START if start not in _INSIDE]
+# Most positions are passed over with one look at the character before. Groups would cost as much again.
+_STARTS = f"(?:(?<![A-Za-z0-9_+-])|{_ESCAPE})(?:{_any_of(_OUTSIDE)})|{_any_of(_INSIDE)}"
+_OF_SHAPES = re.compile(_STARTS)
+_ALL = re.compile(f"{_STARTS}|{_any_of([ADDRESS, PRIVATE_KEY])}|{SIGN}|{HEADER}")
 
 
 @cache
@@ -120,22 +123,20 @@ def _replaced(text: str, put: Callable[[Found], str]) -> str:
 
 def _each(text: str) -> Iterator[Found]:
     """Yield the secrets of a text; each search begins behind what the one before has looked at."""
-    at = since = 0
+    at = 0
     for start, end in places(text):
         at = max(start, at)
         while (hit := _ALL.search(text, at, end)) is not None:
-            found, at = _try(text, hit, since)
+            found, at = _try(text, hit)
             if found is not None:
-                since = found.end
                 yield found
 
 
-def _try(text: str, hit: re.Match[str], since: int) -> tuple[Found | None, int]:
+def _try(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
     """Return the secret that begins at a hit, if one does, and where to look on."""
-    start, end = hit.span()
-    word = hit[0]
-    if word in _BY_START:
-        return _of_a_shape(text, word, start, since)
+    word, (start, end) = hit[0], hit.span()
+    if word[0] in _ESCAPES or word in _BY_START:
+        return _of_a_shape(text, hit)
     if word == PRIVATE_KEY:
         return _found("private-key", text, private_key(text, start), end)
     if word == ADDRESS:
@@ -145,13 +146,17 @@ def _try(text: str, hit: re.Match[str], since: int) -> tuple[Found | None, int]:
     return _inside("named", text, value_of(text, start, end), end)
 
 
-def _of_a_shape(text: str, word: str, start: int, since: int) -> tuple[Found | None, int]:
+def _of_a_shape(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
+    start = hit.start()
+    if hit[0] not in _BY_START and (escape := _BEHIND_ESCAPE.match(text, start)) is not None:
+        start = escape.end()
+    word = text[start : hit.end()]
+    if word.isalnum() and text[max(start - 1, 0) : start] in _BESIDE_LETTERS:
+        return None, start + 1
     for shape in _BY_START[word]:
         for length in shape.before:
             begin = start - length
-            if begin < since or not _begins(text, begin, since, _BESIDE_LETTERS if word.isalnum() else _BESIDE):
-                continue
-            if (found := _whole(shape, word).match(text, begin)) is None:
+            if begin < 0 or (found := _whole(shape, word).match(text, begin)) is None:
                 continue
             key = found.lastindex or 0
             if is_placeholder(found[key] if key or length else found[0][len(word) :]):
@@ -160,20 +165,13 @@ def _of_a_shape(text: str, word: str, start: int, since: int) -> tuple[Found | N
     return None, start + 1
 
 
-def _begins(text: str, at: int, since: int, beside: re.Pattern[str]) -> bool:
-    """Return whether a key may begin at a position: not inside a word, unless that is an escape."""
-    if at in (0, since) or not (beside.match(text, at) and beside.match(text, at - 1)):
-        return True
-    return _ESCAPE.search(text, max(at - _LONGEST_ESCAPE, 0), at) is not None
-
-
 def _inside(kind: str, text: str, span: tuple[int, int] | None, end: int) -> tuple[Found | None, int]:
     """Return what is in a place for a secret: a key of a known shape, so that it is the same everywhere, or any."""
     if span is None:
         return None, end
     at = span[0]
-    while (hit := _STARTS.search(text, at, span[1])) is not None:
-        found, at = _of_a_shape(text, hit[0], hit.start(), span[0])
+    while (hit := _OF_SHAPES.search(text, at, span[1])) is not None:
+        found, at = _of_a_shape(text, hit)
         if found is not None:
             return found, found.end
     return _found(kind, text, span, end)

@@ -1,7 +1,7 @@
 """Where in a text a secret may be at all: at long runs of the characters of keys, and behind a few words.
 
-The expression that knows all beginnings takes 160 ms for 1 MB; it is used on 3 % of a usual text because of this, and
-finding those takes 15 ms.
+The expression that knows all beginnings takes 80 ms for 1 MB of code. Because of this it is used on 3 % of that, and
+finding these takes 9 ms.
 """
 
 from __future__ import annotations
