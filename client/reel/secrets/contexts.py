@@ -63,15 +63,16 @@ _NO_PASSWORDS = frozenset(
         "test",
     )
 )
-# RFC 7468; OpenSSH and PGP write the same lines. What is between them ends at the next five hyphens.
+# RFC 7468; OpenSSH and PGP write the same lines. What is between them ends at the next five hyphens, or with the text.
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_PEM = re.compile(rf"-----BEGIN {_LABEL}((?:[^-]|-(?!----)){{40,20000}}+)(?:-----END {_LABEL})?")
+_PEM = re.compile(rf"-----BEGIN {_LABEL}((?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----)){{40,20000}}+)(?:-----END {_LABEL})?")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
 
 
 def private_key(text: str, at: int) -> Span | None:
     """Return where a private key is that begins at a position, with the lines around it."""
     found = _PEM.match(text, at)
-    return None if found is None or is_placeholder(found[1]) else found.span()
+    return None if found is None or not _BASE64.search(found[1]) else found.span()
 
 
 def password_in_address(text: str, at: int) -> Span | None:

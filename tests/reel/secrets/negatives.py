@@ -84,6 +84,7 @@ EXAMPLES = (
     "ANTHROPIC_AUTH_TOKEN=$(security find-generic-password -w)",
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     f"-----BEGIN PUBLIC KEY-----\n{'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A' * 4}\n-----END PUBLIC KEY-----",
+    "-----BEGIN PRIVATE KEY----- is how a private key begins, and behind it are lines that no person can read.",
     "eyJhbGciOi...",
     "sk-learn-contrib-some-long-name-of-a-package",
     "Authorization: Bearer $TOKEN",

@@ -122,3 +122,10 @@ def test_the_time_grows_with_the_text(again: str) -> None:
 
     # 16 times the text: the square would be 256 times the time. Both are measured within a moment.
     assert min(seconds(long) for _ in range(2)) < 80 * max(min(seconds(short) for _ in range(3)), 0.001)
+
+
+def test_a_private_key_ends_where_its_text_ends() -> None:
+    """Of a private key that was cut off, nothing is taken that is behind the string that has it."""
+    begun = "-----BEGIN PRIVATE KEY-----\\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC9B7a" * 2
+
+    assert [begun] == [one.text for one in find(f'{{"key": "{begun}", "other": 1}}')]
