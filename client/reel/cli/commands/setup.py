@@ -1,9 +1,7 @@
 """The command ``setup``: write into ``reel.toml`` who can answer here."""
 
 import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +11,7 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.line.settings import Settings, load, settings_file
+from reel.cli.line.settings_text import read, replace
 from reel.cli.line.toml_lines import line_of
 
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -49,11 +48,11 @@ def setup(ctx: Context) -> int:
             " OPENROUTER_API_KEY, start a server such as Ollama, or name one with: reel setup NAME --url URL"
         )
         return REFUSED
-    text = _changed(_read(settings_file()), settings, new)
+    text = _changed(read(settings_file()), settings, new)
     if args.dry_run:
         ctx.out.lines([[line] for line in text.splitlines()])
     elif new:
-        _write(settings_file(), text)
+        replace(settings_file(), text)
         if (problem := _why_no_answer(load())) is None:
             ctx.out.hint(f"written to {settings_file()}; now: {ctx.command('ask', 'What is 2+2?')}")
         else:
@@ -89,7 +88,7 @@ def _why_not_changed(settings: Settings, server: FoundServer) -> str | None:
     there = settings.providers.get(server.name)
     if there is None or str(there.get("url", "")).rstrip("/") == server.url:
         return None
-    line = line_of(_read(settings_file()), ["providers", server.name])
+    line = line_of(read(settings_file()), ["providers", server.name])
     return (
         f"{server.name} is there already with {_address(there)}, and was not changed;"
         f" to change it, edit line {line} of {settings_file()}"
@@ -112,24 +111,3 @@ def _changed(text: str, settings: Settings, new: Iterable[FoundServer]) -> str:
             # Before all tables, where it belongs to none.
             parts.insert(0, f'via = "{first}"')
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8-sig") as file:  # what is put before the text would come before its BOM
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
-def _write(path: str, text: str) -> None:
-    """Replace a file as a whole, so that no command reads half of it; a link stays one."""
-    target = os.path.realpath(path)
-    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(target), delete=False) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileNotFoundError):
-        os.chmod(file.name, os.stat(target).st_mode & 0o777)
-    os.replace(file.name, target)
