@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
+from reel.cli.commands.shared.import_secrets import maskings, mode_of
 from reel.cli.commands.shared.reconnecting import retry_until_running
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -22,6 +23,7 @@ from reel.daemon.address import state_directory
 from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
 from reel.importing.adding.importer import Importer, Totals
+from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stretch import too_old
@@ -69,9 +71,10 @@ def import_histories(ctx: Context) -> int:
     if not ctx.out.as_json and not named:
         ctx.out.lines(_table(ctx, found))
     if ctx.args.dry_run:
-        return _report_all(ctx, ((history, _dry_run(history)) for history in found))
+        return _report_all(ctx, ((history, _dry_run(history, Masking(mode_of(ctx)))) for history in found))
     if not named and not _agreed(ctx, found):
         return REFUSED
+    new_masking = maskings(ctx)
     hello = ctx.client.connect().server
     if hello is not None and "append" not in hello.features:
         raise too_old()
@@ -80,8 +83,9 @@ def import_histories(ctx: Context) -> int:
     with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline:
         seen = Seen(f"{state_directory()}/imported.json")
         if ctx.args.watch:
-            return _watch(ctx, pipeline, seen, tools, paths)
-        status = _report_all(ctx, ((history, _import(ctx, pipeline, seen, history)) for history in found))
+            return _watch(ctx, partial(_import, ctx, pipeline, seen, new_masking), tools, paths)
+        imported = ((history, _import(ctx, pipeline, seen, new_masking, history)) for history in found)
+        status = _report_all(ctx, imported)
         if status != INTERRUPTED:
             sys.stdout.flush()
             with suppress(NotRunning):  # what was imported is stored, even if the daemon is gone by now
@@ -169,14 +173,14 @@ def _agreed(ctx: Context, found: list[_History]) -> bool:
     return answer.strip().lower() in ("", "y", "yes")
 
 
-def _dry_run(history: _History) -> Totals:
+def _dry_run(history: _History, masking: Masking) -> Totals:
     """Read everything, and count it."""
     totals = Totals()
     for source in history.sources:
         reading = history.tool.open(source)
         part, said = "", Counter[str]()
         try:
-            for step in reading.steps():
+            for step in masking.steps(reading.steps()):
                 if isinstance(step, About):
                     part = step.part
                 said[part] += isinstance(step, Said | Compacted)
@@ -191,18 +195,23 @@ def _dry_run(history: _History) -> Totals:
         totals.sources += 1
         totals.bytes += source.size
         totals.counts.add(reading.counts)
+    totals.secrets = masking.found
     return totals
 
 
-def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
+def _import(
+    ctx: Context, pipeline: Pipeline, seen: Seen, new_masking: Callable[[], Masking], history: _History
+) -> Totals:
     """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
     if not history.sources:  # of a tool that is watched
         return Totals()
     is_own = history.tool.name == "reel"
     stones = Tombstones(f"{state_directory()}/{TOMBSTONES}", str(ctx.socket))
-    restore = ctx.args.restore_purged
+    masking, restore = new_masking(), ctx.args.restore_purged
     importer = (
-        LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen, stones.has, restore=restore)
+        LogImporter(pipeline, history.sources, masking)
+        if is_own
+        else Importer(pipeline, seen, stones.has, restore=restore, masking=masking)
     )
     try:
         importer.look()
@@ -215,15 +224,14 @@ def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> 
     finally:
         seen.save()
         stones.remove(importer.totals.restored)
+    importer.totals.secrets, importer.totals.is_masked = masking.found, masking.is_masking
     return importer.totals
 
 
-def _look_and_import(
-    ctx: Context, pipeline: Pipeline, seen: Seen, tool: Tool, paths: list[Path]
-) -> tuple[_History, Totals]:
+def _look_and_import(import_: Callable[[_History], Totals], tool: Tool, paths: list[Path]) -> tuple[_History, Totals]:
     """Look for what a tool has written, import it, and return both."""
     history = _look(tool, paths)
-    return history, _import(ctx, pipeline, seen, history)
+    return history, import_(history)
 
 
 class _Progress:
@@ -254,14 +262,13 @@ class _Progress:
         self._out.transient([(f"{self._name}: {done}, {size(int(rate))}/s{left}", "dim")])
 
 
-def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], paths: list[Path]) -> int:
+def _watch(ctx: Context, import_: Callable[[_History], Totals], tools: list[Tool], paths: list[Path]) -> int:
     """Import everything, and then whatever is written, until Ctrl-C. Wait for a daemon that is restarted."""
     first = True
     try:
         while True:
             for tool in tools:
-                look_and_import = partial(_look_and_import, ctx, pipeline, seen, tool, paths)
-                history, totals = retry_until_running(ctx, look_and_import)
+                history, totals = retry_until_running(ctx, partial(_look_and_import, import_, tool, paths))
                 if (first and history.sources) or totals.messages:
                     _report(ctx, history, totals)
                     sys.stdout.flush()
@@ -305,6 +312,8 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
     if counts.left_out:
         listed = _listed(dict(counts.left_out))
         ctx.out.line(f"  {count(counts.left_out.total(), 'field')} of them left out ({listed})")
+    if totals.secrets and totals.messages:
+        ctx.out.line(f"  {_secrets(totals, dry=ctx.args.dry_run)}")
     for name, made in totals.beside:
         ctx.out.line(f"  {name} was changed here; what is new is in {made}")
     for name in totals.killed:
@@ -331,6 +340,11 @@ def _accounting(read: int, mapped: int, ignored: dict[str, int], unknown: dict[s
         if found:
             parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
     return f"{count(read, 'record')}: {', '.join(parts)}"
+
+
+def _secrets(totals: Totals, *, dry: bool) -> str:
+    what = " masked" if totals.is_masked else "" if dry else " stay in them; list them with: reel secrets"
+    return f"{count(totals.secrets.total(), 'secret')} ({_listed(dict(totals.secrets))}){what}"
 
 
 def _listed(found: dict[str, int]) -> str:
@@ -366,6 +380,7 @@ def _document(history: _History, totals: Totals) -> dict[str, Any]:
             "refused": dict(counts.refused),
             "left_out": dict(counts.left_out),
         },
+        "secrets": dict(totals.secrets),
         "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
         "killed": totals.killed,
         "purged": totals.purged,

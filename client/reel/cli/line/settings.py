@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Keeps commands from starting the daemon, as in cron jobs and tests.
 NO_START = "REEL_NO_START"
+# What becomes of keys and passwords in what is imported: they stay, and are named; a mark takes their place; they stay.
+SECRETS = ("mark", "mask", "keep")
 _COLOURS = ("auto", "always", "never")
 
 
@@ -50,6 +52,8 @@ class Settings(NamedTuple):
     templates: dict[str, dict[str, str]] = {}  # noqa: RUF012 - as below
     # Commands that carry out what a model calls, each with its command line and what the model is told of it.
     tools: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
+    # How the histories of other tools are imported: the table [import].
+    importing: dict[str, Any] = {}  # noqa: RUF012 - as below
 
     @property
     def answering(self) -> str | None:
@@ -94,7 +98,7 @@ def load() -> Settings:
 
             line = line_of(text, _path_of(problem, name, value))
             raise SettingsError(f"{file}{'' if line is None else f' line {line}'}: {name}: {problem}")
-    return Settings(**given)
+    return Settings(**{_FIELDS.get(name, name): value for name, value in given.items()})
 
 
 def _path_of(problem: str, name: str, value: Any) -> list[str]:
@@ -200,6 +204,19 @@ def _check_contexts(value: Any) -> str | None:
     return None
 
 
+def _check_importing(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return f'write lines such as [import], then secrets = "mask", not {value!r}'
+    for name, given in value.items():
+        if name != "secrets":
+            return f"{name}: there is no such setting; there is secrets"
+        if given not in SECRETS:
+            return f"secrets: write one of {', '.join(SECRETS)}, not {given!r}"
+    return None
+
+
+# The fields of settings whose names are Python's own words.
+_FIELDS = {"import": "importing"}
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "hints": _check_bool,
     "color": _check_color,
@@ -214,4 +231,5 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "models": _check_models,
     "templates": _check_templates,
     "tools": _check_tools,
+    "import": _check_importing,
 }

@@ -17,6 +17,7 @@ from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
 from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.log import Log, ref_for
+from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stretch import Stretch, size_of, too_old
 from reel.importing.adding.target import Target, read_log
@@ -374,5 +375,5 @@ class Conversation:
 
 
 def _comparable(blocks: list[Any]) -> list[str]:
-    """Return blocks as texts that are equal if they say the same."""
-    return [encode(fit_messagepack(block)[0]) for block in blocks]
+    """Return blocks as texts that are equal if they say the same, whatever was done with their secrets."""
+    return [encode(fit_messagepack(block)[0]) for block in known_again(blocks)]

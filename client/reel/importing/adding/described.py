@@ -5,9 +5,11 @@ from typing import Any
 
 from reel import replies, requests
 from reel.base.strict_json import parse
+from reel.importing.adding.masking import tags_with
 from reel.importing.steps import About
 from reel.importing.values import map_in
 from reel.requests import Call
+from reel.secrets.finding import anonymous
 
 # The tag that names the tool and the conversation of an agent, even after the agent is renamed.
 TAG = "import"
@@ -84,7 +86,8 @@ class Describing:
             by_person: what a person changed, which stays.
         """
         follows = not self._old_title or self._is_created or by_person.follows_title
-        title = self._title if follows and self._title != self._old_title else ""
+        title = self._title if follows and anonymous(self._title) != anonymous(self._old_title) else ""
         told = {name: value for name, value in self._tags.items() if name not in by_person.own}
         tags = {**self._staying, TAG: self._conversation, **told}
-        return requests.change(agent, title=title or None, tags=tags) if title or tags != self._old_tags else None
+        is_new = tags_with(tags, anonymous) != tags_with(self._old_tags, anonymous)
+        return requests.change(agent, title=title or None, tags=tags) if title or is_new else None

@@ -1,11 +1,13 @@
 """Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation
+from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
@@ -42,6 +44,9 @@ class Totals:
         # Conversations that were purged here, and stay away; or that are back.
         self.purged: list[str] = []
         self.restored: list[str] = []
+        # How many different keys and passwords were in what was read, by their kinds; and whether they were masked.
+        self.secrets = Counter[str]()
+        self.is_masked = False
         self.interrupted = False
 
 
@@ -71,6 +76,7 @@ class Importer:
         seen: the sources imported before.
         is_purged: returns whether a conversation was purged here.
         restore: whether such a conversation is imported nevertheless.
+        masking: what becomes of keys and passwords.
     """
 
     def __init__(
@@ -80,11 +86,13 @@ class Importer:
         is_purged: Callable[[str], bool] = lambda _name: False,
         *,
         restore: bool = False,
+        masking: Masking | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._seen = seen
         self._is_purged = is_purged
         self._restore = restore
+        self._masking = masking or Masking()
         self._agents = Agents(pipeline)
         self._sent: list[_Read] = []
         self.totals = Totals()
@@ -136,7 +144,7 @@ class Importer:
         skipped: set[str] = set()
         readable = True
         try:
-            for step in reading.steps():
+            for step in self._masking.steps(reading.steps()):
                 if isinstance(step, About):
                     current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
                 if current is not None:

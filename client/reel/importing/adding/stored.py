@@ -10,6 +10,7 @@ from typing import Any
 from reel.base.strict_json import encode
 from reel.base.values import clean_deep
 from reel.importing.adding.log import ref_for
+from reel.importing.adding.masking import known_again
 from reel.importing.steps import Part
 from reel.importing.values import digest
 from reel.said.blocks import InvalidRecord
@@ -56,9 +57,11 @@ class Stored:
 def _words(blocks: Iterable[Any]) -> str:
     """Return a digest of what blocks say: their texts, calls and results.
 
-    Pictures, files and blocks of a provider's own are left out: a later version may read more of them.
+    Pictures, files and blocks of a provider's own are left out: a later version may read more of them. So is what was
+    done with secrets.
     """
-    said = [block[key] for block in blocks for key in ("text", "name", "arguments", "content") if _is_said(block, key)]
+    keys = ("text", "name", "arguments", "content")
+    said = [block[key] for block in known_again(list(blocks)) for key in keys if _is_said(block, key)]
     return digest(encode(clean_deep(said)[0]))
 
 

@@ -575,6 +575,8 @@ def test_asked_at_a_terminal(reel: Reel, client: Client, session: str, agent: st
     with talking(client.path, "import", HOME=str(tmp_path)) as command:
         command.until("Import 1 conversation? [Y/n] ")
         command.type("\r")
+        command.until("[MARK/mask/keep] ")
+        command.type("\r")
         command.until("1 conversation imported; 6 messages")
 
 

@@ -44,14 +44,14 @@ def test_every_setting(file: Path) -> None:
         'hints = false\ncolor = "never"\npager = "less -R"\nagent = "demo"\nstart = false\nvia = "ask --fast"\n'
         '[providers.claude]\ncommand = "ask-claude -x"\nformat = "anthropic"\nset = { max_tokens = 9 }\n'
         '[aliases]\nlast = "show --last 1"\n[prices]\nmine = { input = 1, output = 2.5 }\n'
-        "[contexts]\nmine = 32768\n"
+        '[contexts]\nmine = 32768\n[import]\nsecrets = "mask"\n'
     )
     providers = {"claude": {"command": "ask-claude -x", "format": "anthropic", "set": {"max_tokens": 9}}}
 
     aliases, prices = {"last": "show --last 1"}, {"mine": {"input": 1, "output": 2.5}}
 
     given = (False, "never", "less -R", "demo", False, "ask --fast", providers, aliases, prices, {"mine": 32768})
-    assert Settings(*given) == load()
+    assert Settings(*given, importing={"secrets": "mask"}) == load()
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,9 @@ def test_every_setting(file: Path) -> None:
             " line 2: contexts: x: write how many tokens the context of the model holds, not True",
         ),
         ("[contexts]\nx = 0", "x: write how many tokens the context of the model holds, not 0"),
+        ("import = 1", "import: write lines such as [import]"),
+        ('[import]\nsecret = "mask"', " line 2: import: secret: there is no such setting; there is secrets"),
+        ('[import]\nsecrets = "no"', " line 2: import: secrets: write one of mark, mask, keep, not 'no'"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],
 )

@@ -9,6 +9,7 @@ from reel.base.errors import NotFound, NotRunning, ReelError
 from reel.base.ids import is_name
 from reel.base.strict_json import Json
 from reel.importing.adding.importer import Totals
+from reel.importing.adding.masking import Masking, agent_with, event_with
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.steps import Problem, Source, Tool
 from reel.importing.tools.reel_log.replay import Replay, element_of, groups
@@ -16,6 +17,7 @@ from reel.importing.tools.reel_log.tool import LogFile, Logged, data_of, source_
 from reel.importing.values import map_in, text_in
 from reel.replies import AgentRow
 from reel.said.kinds import ADDABLE
+from reel.secrets.finding import anonymous
 
 
 class LogImporter:
@@ -24,10 +26,12 @@ class LogImporter:
     Args:
         pipeline: the connection.
         sources: all logs of the import; clones need agents among them.
+        masking: what becomes of keys and passwords.
     """
 
-    def __init__(self, pipeline: Pipeline, sources: Iterable[Source]) -> None:
+    def __init__(self, pipeline: Pipeline, sources: Iterable[Source], masking: Masking | None = None) -> None:
         self._pipeline = pipeline
+        self._masking = masking or Masking()
         self._sources = {source.about["id"]: source for source in sources if source.about.get("id")}
         # The local agents, by the ids of the original ones; empty while they are being created.
         self._agents: dict[str, str] = {}
@@ -80,7 +84,7 @@ class LogImporter:
         if first is None:
             self.totals.empty += 1
             return
-        about = reading.agent
+        about = self._masking.agent(reading.agent)
         there = text_in(about, "id") or text_in(first.event, "agent")
         self._agents.setdefault(there, "")
         found = self._existing(_names(about, first.event), reading)
@@ -96,7 +100,7 @@ class LogImporter:
         name = "" if found else self._make(replay, reading, about)
         self._agents[there] = replay.agent
         begun = replay.head
-        for group in groups(reading.events()):
+        for group in groups(self._events(reading)):
             replay.take(group)
         replay.flush()
         for problem in dict.fromkeys(replay.problems):
@@ -113,6 +117,10 @@ class LogImporter:
             self.totals.grown += replay.head > begun
             self.totals.unchanged += replay.head == begun
 
+    def _events(self, reading: LogFile) -> Iterator[Logged]:
+        """Yield the events of a log without their secrets, or as they are."""
+        return (logged._replace(event=self._masking.event(logged.event)) for logged in reading.events())
+
     def _make(self, replay: Replay, reading: LogFile, about: Json) -> str:
         """Create the agent with its first command, and return its name."""
         source, at = source_of(about)
@@ -120,7 +128,7 @@ class LogImporter:
             info = self._pipeline.call(requests.clone(parent, self._free_name(text_in(about, "name")), at))
             replay.agent, replay.head = info.id, info.head
             return str(info.name)
-        first = next(groups(reading.events()))
+        first = next(groups(self._events(reading)))
         events = [logged.event for logged in first]
         data = data_of(events[0]) if events[0]["kind"] == "created" and events[0]["seq"] == 1 else {}
         name = text_in(data if not source else {}, "name") or text_in(about, "name")
@@ -141,7 +149,9 @@ class LogImporter:
         """Set the title and the tags, unless the log does: a clone has those of its source at that time."""
         info = self._pipeline.call(requests.agent(replay.agent))
         title, tags = text_in(about, "title"), map_in(about, "tags")
-        if info.alive and (title, tags) != (info.title or "", info.tags) and info.head == replay.head:
+        here = {**about, "title": info.title or "", "tags": info.tags}
+        is_known = agent_with(about, anonymous) == agent_with(here, anonymous)
+        if info.alive and not is_known and info.head == replay.head:
             try:
                 self._pipeline.call(requests.change(replay.agent, title=title, tags=tags, if_seq=info.head))
             except ReelError as error:
@@ -201,7 +211,9 @@ def _same(there: Json, here: Json) -> bool:
         return True
     if there["kind"] == "system":
         # A prompt set at creation, or restated by a clear, has no original time.
-        return bool(here["kind"] == "system" and there.get("content") == here["content"])
+        prompts = there.get("content") or "", here["content"] or ""
+        return bool(here["kind"] == "system" and anonymous(prompts[0]) == anonymous(prompts[1]))
     if there["kind"] not in ADDABLE:
         return here["kind"] in (there["kind"], "restore")
-    return element_of(there) == element_of(here)
+    there, here = element_of(there), element_of(here)
+    return there == here or event_with(there, anonymous) == event_with(here, anonymous)
