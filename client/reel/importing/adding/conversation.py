@@ -64,6 +64,8 @@ class Conversation:
         # The head of the log before anything was added.
         self._had = target.log.head if target.row else 0
         self._base: int | None = None
+        # A prompt for the beginning of a log that has other messages there: it comes before the next new one.
+        self._late: Said | None = None
         # The newest message that was read.
         self._newest = 0
         # Records for the log only that came before the agent existed.
@@ -140,13 +142,28 @@ class Conversation:
             self._send(stretch)
 
     def _say(self, said: Said) -> None:
+        if said.role != "system" or self._takes_prompt(said):
+            self._read(said)
+
+    def _takes_prompt(self, prompt: Said) -> bool:
+        """Return whether a prompt has its place here and now; one that is there stays where it is."""
+        place = self._place_of(prompt.parts[-1].ref)
+        is_late = place is None and self._at is None and self._log.after(None) is not None
+        self._late = prompt if is_late else None
+        return not is_late and (place is None or place != self._base)
+
+    def _read(self, said: Said) -> None:
+        begins = said.role == "system" and self._at == self._base
         place, parts = self._known_parts(said.parts)
-        if parts and (whole := self._whole(said.role, parts)) is not None:
+        if parts and said.role != "system" and (whole := self._whole(said.role, parts)) is not None:
             place, parts = whole, ()
         known = said.parts[: len(said.parts) - len(parts)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
         if parts:
+            if self._late is not None:
+                late, self._late = self._late, None
+                self._read(late)
             element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
             if said.metadata:
                 element["provider_metadata"] = said.metadata
@@ -159,7 +176,7 @@ class Conversation:
         for part in said.parts[:-1] if parts else said.parts:
             if self._log.place_of(part.ref) != place:
                 self._places[part.ref] = place
-        if said.role == "system" and self._at == self._base:
+        if begins and self._log.before(place) == self._base:
             self._base = place
         self._go_to(place)
 

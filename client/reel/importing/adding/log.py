@@ -128,6 +128,10 @@ class Log:
                 at = self.tree.nearest(at)  # what a clone brought, if nobody has read it
         return found if _seq(at) == place else None
 
+    def before(self, place: int) -> int | None:
+        """Return what is right before a message; ``None`` if that is the beginning."""
+        return _seq(self.tree.parent(self._at(place)))
+
     def is_message(self, place: int) -> bool:
         """Return whether a seq is that of a message or a mark, rather than of a record beside the conversation."""
         return self._at(place) in self.tree

@@ -375,3 +375,22 @@ def test_going_on_at_the_end() -> None:
 def test_the_name_of_the_importer() -> None:
     """By this name it knows its own events again, in databases that older versions have filled."""
     assert ("reel import", "import") == (CLIENT, TAG)
+
+
+def test_a_prompt_that_is_found_later() -> None:
+    """A prompt for the beginning replaces nothing that is there: it comes before the next new message, if one comes."""
+    prompt = said("p", role="system")
+
+    assert [] == commands(prompt, said("u1"), answer("a1"), target=existing("u1", "a1"))
+    assert ["add p over 3", "add u2+a2 over 4"] == commands(
+        prompt, said("u1"), answer("a1"), said("u2"), answer("a2"), target=existing("u1", "a1")
+    )
+    assert ["add p+a1 over 2"] == commands(prompt, said("u1"), prompt, answer("a1"), target=existing("u1"))
+
+
+def test_a_prompt_that_is_known_is_still_the_beginning() -> None:
+    """A summary comes after the prompt that the log begins with, also if that was imported before."""
+    steps = [said("p", role="system"), said("u1"), said("p", role="system"), Compacted(said("s")), answer("a1")]
+
+    assert ["create tool/demo", "add p over 1", "add u1 over 2", "add s+a1 over 3 from 3"] == commands(*steps)
+    assert ["add s+a1 over 3 from 3"] == commands(*steps, target=existing("p", "u1"))

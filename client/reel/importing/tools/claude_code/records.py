@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
+from reel.importing.tools.claude_code.prompts import RULE, SNAPSHOT
 from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.blocks import text as text_block
@@ -51,7 +52,7 @@ _IGNORED_ATTACHMENTS = {
     "_listing": "list of tools",
     "_reminder": "reminder",
     "command_permissions": "mode",
-    "prompt_snapshot": "system prompt",
+    SNAPSHOT: RULE,
 }
 # Events of hooks whose output the model gets.
 _HEARD_HOOKS = ("SessionStart", "UserPromptSubmit")
@@ -74,7 +75,7 @@ _FIELDS = frozenset(
     }
 )
 _MESSAGE_FIELDS = frozenset({"id", "type", "role", "content", "model", "stop_reason", "usage"})
-_ATTACHMENT_FIELDS = frozenset({"type", "prompt"})
+_ATTACHMENT_FIELDS = frozenset({"type", "prompt", "systemPrompt"})
 
 
 class Record(NamedTuple):
@@ -150,7 +151,7 @@ def left_out_of(found: Json) -> Iterator[str]:
     if (
         (kind == "assistant" and not _is_error(found))
         or kind == "user"
-        or (kind == "attachment" and _is_queued(attachment))
+        or (kind == "attachment" and (_is_queued(attachment) or text_in(attachment, "type") == SNAPSHOT))
     ):
         yield from other_fields(found, _FIELDS)
         yield from other_fields(message, _MESSAGE_FIELDS, "message.")

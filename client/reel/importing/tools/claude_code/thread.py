@@ -100,10 +100,14 @@ class Thread:
             return
         self.follow(record.uuid, record.parent)
         for kept in filter(None, (record.usage, record.kept)):
-            if self._answer is None:
-                yield kept
-            else:
-                self._between.append(kept)
+            yield from self.beside(kept)
+
+    def beside(self, step: Step) -> Iterator[Step]:
+        """Yield a step that is no record of the chain: after the answer that is being read, if there is one."""
+        if self._answer is None:
+            yield step
+        else:
+            self._between.append(step)
 
     def compact(self, uuid: str, preserved: tuple[str, ...], ends: tuple[str, str]) -> Iterator[Step]:
         """Expect a summary next.

@@ -5,10 +5,12 @@ from itertools import count
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import JsonLines, files_below, open_regular
+from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
 from reel.importing.sources.person import FirstWords
 from reel.importing.steps import REPEATED, About, Found, Problem, Said, Source, Step, Tool
 from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
+from reel.importing.tools.claude_code.prompts import LONGEST, Prompts
+from reel.importing.tools.claude_code.prompts import RULE as SYSTEM_PROMPT
 from reel.importing.tools.claude_code.records import (
     FACTS,
     left_out_of,
@@ -70,10 +72,20 @@ class Session(JsonLines):
         self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
         self._words = FirstWords()
+        self._prompts = Prompts()
         self._facts: dict[str, str] = {"source": source.path, **source.about}
         self._part: str | None = None
         self._is_subagent = "parent" in source.about
         self._described: About | None = None
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps in the lines written since the last call; before the first ones, the system prompt."""
+        if not self._position:
+            with self.open() as file:
+                begun = self._prompts.begin(lines_of(file, limit=LONGEST), is_subagent=self._is_subagent)
+            if begun is not None and self._prompts.first is not None:
+                yield from self._in_part("", begun, iter([self._prompts.first]))
+        yield from super().steps()
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
@@ -94,8 +106,14 @@ class Session(JsonLines):
         """Read a record whose predecessor was read, if there is one."""
         part, thread = self._thread_of(found)
         if rule := rule_for(found):
-            self.counts.ignore(rule)
             thread.follow(text_in(found, "uuid"), parent_of(found))
+            prompt = self._prompts.take(found, line) if rule == SYSTEM_PROMPT and not part else None
+            if prompt is None:
+                self.counts.ignore(rule)
+                return
+            self.counts.map()
+            self.counts.left_out.update(left_out_of(found))
+            yield from self._in_part(part, found, thread.beside(prompt))
             return
         steps = self._read_chained(thread, found, line)
         yield from self._in_part(part, found, steps)
@@ -112,6 +130,8 @@ class Session(JsonLines):
         """Yield steps of a conversation of this file, preceded by the facts that identify it."""
         self._note_facts(found)
         for step in steps:
+            if not part:
+                self._prompts.follow(step)
             if not part and not self._is_subagent and isinstance(step, Said) and step.role == "user":
                 self._note_words(step)
             if part != self._part:
