@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +10,7 @@ from urllib.parse import quote
 from reel.base.strict_json import Json
 from reel.base.values import clean_deep
 from reel.importing.sources.files import MAX_LINE, files_below, open_regular
+from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import Found, Problem, Source
 from reel.importing.values import parse_record
 
@@ -61,8 +62,12 @@ def tables_in(database: Connection) -> set[str]:
     return {row["name"] for row in rows_of(database, "SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def record_in(value: object) -> Json:
-    """Parse a column that holds a JSON object.
+def record_in(value: object, report: Callable[[str], None] = lambda _what: None) -> Json:
+    """Parse a column that holds a JSON object; one that is too long is read without its largest media.
+
+    Args:
+        value: the value of the column.
+        report: is told what was left out.
 
     Raises:
         ValueError: it holds something else; the error says what.
@@ -70,15 +75,29 @@ def record_in(value: object) -> Json:
     data = value.encode("utf-8", "replace") if isinstance(value, str) else value
     if not isinstance(data, bytes):
         raise ValueError("not JSON: it is not a text")  # noqa: TRY004 - data of a database, not an argument
-    if len(data) > MAX_LINE:
-        raise ValueError(f"a record of {len(data):,} bytes; the limit is {MAX_LINE:,}")
     try:
-        found = parse_record(data)
+        found = parse_record(data) if len(data) <= MAX_LINE else _shortened(data, report)
+    except _TooLong as error:
+        raise ValueError(str(error)) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from None
     if found is None:
         raise ValueError("not a JSON object")
     return found
+
+
+class _TooLong(Exception):
+    """A record is too long, also without its media."""
+
+
+def _shortened(data: bytes, report: Callable[[str], None]) -> Json:
+    what = f"a record of {len(data):,} bytes; the limit is {MAX_LINE:,}"
+    found = parse_shortened(data, MAX_LINE)
+    if found is None:
+        raise _TooLong(what)
+    record, left_out = found
+    report(f"{what}: {left_out}")
+    return record
 
 
 class Database:

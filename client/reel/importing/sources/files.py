@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from reel.base.installation import install_command
 from reel.base.strict_json import Json
+from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
 
@@ -22,14 +23,16 @@ from reel.importing.values import parse_record
 # three times: as bytes, as text and as values.
 MAX_LINE = 16 << 20
 _CHUNK = 1 << 20
+# How many times the limit a line may have to be read without its largest parts.
+LONGEST = 4
 # Finding lines takes half as long as with the default of 8 KiB; more does not help.
 _BUFFER = 1 << 16
 # How many lines are looked at to find out what a file is, and the longest of them.
 _HEAD_LINES, _HEAD = 4, 1 << 18
 # How a record begins, and at how many places of a damaged line one is looked for.
-_RECORD, _MOST_STARTS = b'{"', 200
+_RECORD, _MOST_STARTS = '{"', 200
 # What is before a value that is a part of another one.
-_WITHIN, _SPACES = (b":", b",", b"["), 16
+_WITHIN, _SPACES = (":", ",", "["), 16
 # Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _ZSTD_MISSING = "is compressed with Zstandard; to read it: "
@@ -44,6 +47,7 @@ class Line(NamedTuple):
         data: the line; empty if it is longer than the limit.
         length: its length in bytes.
         complete: whether it ends with a line break; the last line of a file that is being written may lack it.
+        long: the line if it is longer than the limit; empty if it is longer than four times that.
     """
 
     number: int
@@ -51,6 +55,7 @@ class Line(NamedTuple):
     data: bytes
     length: int
     complete: bool
+    long: bytes = b""
 
 
 def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_LINE) -> Iterator[Line]:
@@ -67,12 +72,18 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
         number += 1
         length, complete = len(data), data.endswith(b"\n")
         too_long = length - complete > limit
+        rest: list[bytes] = []
         while not complete and too_long and (more := file.readline(_CHUNK)):
             length, complete = length + len(more), more.endswith(b"\n")
+            rest = [*rest, more] if length <= LONGEST * limit else []
         end += length
         if number == 1 and data.startswith(BOM_UTF8):
             data, length = data.removeprefix(BOM_UTF8), length - len(BOM_UTF8)
-        yield Line(number, end, b"" if too_long else data, length, complete)
+        if too_long:
+            long = b"".join([data, *rest]) if length <= LONGEST * limit else b""
+            yield Line(number, end, b"", length, complete, long)
+        else:
+            yield Line(number, end, data, length, complete)
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -233,13 +244,12 @@ class JsonLines(ABC):
             if not line.complete and not is_whole(line):
                 break
             self._line, self._position = line.number, line.end
-            found = self._parse(line)
-            if found is not None:
+            for found in self._parse(line):
                 yield from self.read_line(found, line.number)
         yield from self.end()
 
-    def _parse(self, line: Line) -> Json | None:
-        return parse_line(line, self.source, self.counts) if line.length else None
+    def _parse(self, line: Line) -> list[Json]:
+        return parse_line(line, self.source, self.counts) if line.length else []
 
     @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
@@ -250,53 +260,71 @@ class JsonLines(ABC):
         yield from ()
 
 
-def parse_line(line: Line, source: Source, counts: Counts) -> Json | None:
-    """Parse a line as an object; ``None`` if it is something else, which is counted and reported, or blank."""
+def parse_line(line: Line, source: Source, counts: Counts) -> list[Json]:
+    """Return the objects in a line: one, or of a damaged line those that are whole. All else is counted and reported.
+
+    A line that is too long is one without its largest media.
+    """
     try:
         if not line.data:
-            kind, what = TOO_LONG, f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}"
-        elif not line.data.strip():
-            return None
-        elif (found := parse_record(line.data)) is not None:
-            return found
-        else:
-            kind, what = NOT_JSON, "not a JSON object"
+            return _shortened(line, source, counts)
+        if not line.data.strip():
+            return []
+        if (found := parse_record(line.data)) is not None:
+            return [found]
+        what = "not a JSON object"
     except (ValueError, RecursionError) as error:
-        kind, what = NOT_JSON, f"not JSON: {error}"
-    rest = _rest_of(line.data)
-    if rest is not None:
-        what = f"{what}; a whole record on this line was read"
-    counts.refuse(kind, Problem(source.path, line.number, what))
+        what = f"not JSON: {error}"
+    rest = list(_whole_records(line.data)) if line.data else []
+    if rest:
+        read = "a whole record" if len(rest) == 1 else f"{len(rest)} whole records"
+        what = f"{what}; {read} on this line {'was' if len(rest) == 1 else 'were'} read"
+    counts.refuse(NOT_JSON, Problem(source.path, line.number, what))
     return rest
 
 
-def _rest_of(data: bytes) -> Json | None:
-    """Return the whole record at the beginning of a damaged line, or else at its end; ``None`` if there is neither.
+def _shortened(line: Line, source: Source, counts: Counts) -> list[Json]:
+    """Return the record of a line that is too long.
 
-    A tool that was killed, or a disk that was full, leaves half a record or NULs, and the next record on the same line.
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deep.
     """
-    text = data.decode("utf-8", "surrogateescape")
-    if text.startswith("{"):
-        with suppress(ValueError, RecursionError):  # a line break was lost
-            _, end = json.JSONDecoder().raw_decode(text)
-            return parse_record(text[:end].encode("utf-8", "surrogateescape"))
-    at = 0
+    what = f"a line of {line.length:,} bytes; the limit is {MAX_LINE:,}"
+    found = parse_shortened(line.long, MAX_LINE) if line.long else None
+    if found is None:
+        counts.refuse(TOO_LONG, Problem(source.path, line.number, what))
+        return []
+    record, left_out = found
+    counts.problem(Problem(source.path, line.number, f"{what}: {left_out}"))
+    return [record]
+
+
+def _whole_records(data: bytes) -> Iterator[Json]:
+    """Yield the whole records in a damaged line.
+
+    A tool that was killed, or a disk that was full, leaves half a record or NULs, and the next record on the same line;
+    or a line break is lost.
+    """
+    text, decoder, at = data.decode("utf-8", "surrogateescape"), json.JSONDecoder(), 0
     for _ in range(_MOST_STARTS):
-        at = data.find(_RECORD, at + 1)
-        if at < 0:
-            return None
-        if data[max(0, at - _SPACES) : at].rstrip().endswith(_WITHIN):  # a part of a record without its end
+        start = text.find(_RECORD, at)
+        if start < 0:
+            return
+        at = start + 1
+        if text[max(0, start - _SPACES) : start].rstrip().endswith(_WITHIN):  # a part of a record without its end
             continue
-        try:
-            return parse_record(data[at:])
-        except (ValueError, RecursionError):
-            continue
-    return None
+        with suppress(ValueError, RecursionError):
+            _, end = decoder.raw_decode(text, start)
+            if (found := parse_record(text[start:end].encode("utf-8", "surrogateescape"))) is not None:
+                yield found
+            at = end
 
 
 def is_whole(line: Line) -> bool:
     """Return whether a line without a line break is complete: no prefix of an object is a complete object."""
     try:
-        return bool(line.data) and parse_record(line.data) is not None
+        data = line.data or line.long
+        return bool(data) and parse_record(data) is not None
     except (ValueError, RecursionError):
         return False

@@ -393,4 +393,4 @@ def test_a_prompt_that_is_known_is_still_the_beginning() -> None:
     steps = [said("p", role="system"), said("u1"), said("p", role="system"), Compacted(said("s")), answer("a1")]
 
     assert ["create tool/demo", "add p over 1", "add u1 over 2", "add s+a1 over 3 from 3"] == commands(*steps)
-    assert ["add s+a1 over 3 from 3"] == commands(*steps, target=existing("p", "u1"))
+    assert ["read 3", "add s+a1 over 3 from 3"] == commands(*steps, target=existing("p", "u1"))

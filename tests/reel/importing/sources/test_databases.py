@@ -1,5 +1,6 @@
 """Reading the database of another tool without leaving anything beside it."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.importing.sources.databases import reading
+from reel.importing.sources.databases import reading, record_in
+from reel.importing.sources.files import MAX_LINE
 
 
 @pytest.fixture
@@ -68,3 +70,16 @@ def test_a_tool_that_starts_meanwhile(path: Path, ends: bool) -> None:
         write_meanwhile()
     for connection in kept_open:
         connection.close()
+
+
+def test_a_record_that_is_too_long() -> None:
+    """It is read without its largest media, which is reported; one of short texts alone cannot be."""
+    reports: list[str] = []
+    image = {"type": "image", "data": "iVBORw0K" * (MAX_LINE // 8)}
+
+    found = record_in(json.dumps({"words": "Here.", "content": [image]}), reports.append)
+
+    assert ("Here.", "text") == (found["words"], found["content"][0]["type"])
+    assert ["without 1 image or file"] == [report.partition(f"the limit is {MAX_LINE:,}: ")[2] for report in reports]
+    with pytest.raises(ValueError, match="the limit is"):
+        record_in(json.dumps({"words": ["word " * 1000] * (MAX_LINE // 5000)}))

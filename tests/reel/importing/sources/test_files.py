@@ -38,7 +38,7 @@ def test_a_pipe(tmp_path: Path) -> None:
 
 
 def read(data: bytes, limit: int = 10) -> list[tuple[int, int, bytes, bool]]:
-    """Return the lines of a file."""
+    """Return the lines of a file, without what they have beyond a limit."""
     return [(line.number, line.end, line.data, line.complete) for line in lines_of(io.BytesIO(data), limit=limit)]
 
 
@@ -58,6 +58,15 @@ def test_a_line_that_is_too_long() -> None:
     assert [(1, 11, b"x" * 10 + b"\n", True), (2, 13, b"a\n", True)] == read(b"x" * 10 + b"\na\n")
     assert [(1, 12, b"", True), (2, 14, b"a\n", True)] == read(b"x" * 11 + b"\na\n")
     assert [(1, 11, b"", False)] == read(b"x" * 11)
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(11, False), (12, True), (40, True), (41, False)])
+def test_what_is_kept_of_a_long_line(length: int, is_kept: bool) -> None:
+    """A line that is not more than four times too long can be read without its largest parts."""
+    data = b"x" * (length - 1) + b"\n"
+    (line,) = lines_of(io.BytesIO(data), limit=10)
+
+    assert (data if is_kept else b"") == line.long
 
 
 class Words(JsonLines):
@@ -135,15 +144,18 @@ def test_what_is_before_a_record_on_its_line(before: str) -> None:
     counts = Counts()
     line = Line(7, 0, (before + '{"type": "user", "n": {"x": 1}}\n').encode(), 0, complete=True)
 
-    assert {"type": "user", "n": {"x": 1}} == parse_line(line, Source("/x", "t/x", 0, 0), counts)
+    assert [{"type": "user", "n": {"x": 1}}] == parse_line(line, Source("/x", "t/x", 0, 0), counts)
     assert (1, {NOT_JSON: 1}, 7) == (counts.read, counts.unknown, counts.problems[0].line)
 
 
-def test_a_lost_line_break() -> None:
-    """Of two records on a line the first one is read."""
-    line = Line(1, 0, b'{"a": 1}"{"b": 2}', 0, complete=True)
+@pytest.mark.parametrize("between", ['"', "", "\0\0", ' {"type": "us'])
+def test_several_records_on_a_line(between: str) -> None:
+    """All that are whole are read, whatever is between them."""
+    counts = Counts()
+    line = Line(1, 0, f'{{"a": {{"b": 1}}}}{between}{{"c": 2}}{between}{{"d": 3}}'.encode(), 0, complete=True)
 
-    assert {"a": 1} == parse_line(line, Source("/x", "t/x", 0, 0), Counts())
+    assert [{"a": {"b": 1}}, {"c": 2}, {"d": 3}] == parse_line(line, Source("/x", "t/x", 0, 0), counts)
+    assert (1, {NOT_JSON: 1}, 1) == (counts.read, counts.unknown, len(counts.problems))
 
 
 @pytest.mark.parametrize("data", ['{"a": {"b": 1}', '"a": {"b": 1}}', "\0\0", '{"a' * 9])
@@ -151,5 +163,5 @@ def test_half_a_record(data: str) -> None:
     """A part of a damaged record is no record."""
     counts = Counts()
 
-    assert parse_line(Line(1, 0, data.encode(), 0, complete=True), Source("/x", "t/x", 0, 0), counts) is None
+    assert [] == parse_line(Line(1, 0, data.encode(), 0, complete=True), Source("/x", "t/x", 0, 0), counts)
     assert {NOT_JSON: 1} == counts.unknown

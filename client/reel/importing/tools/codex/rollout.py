@@ -124,7 +124,7 @@ class Rollout(JsonLines):
 
     def _records(self, lines: Iterator[Line]) -> Iterator[tuple[Json, int]]:
         for line in lines:
-            if (found := self._parse(line)) is not None:
+            for found in self._parse(line):
                 yield found, line.number
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:

@@ -2,14 +2,15 @@
 
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Connection, reading, record_in, rows_of, tables_in
-from reel.importing.sources.files import MAX_LINE, open_regular
+from reel.importing.sources.files import LONGEST, MAX_LINE, open_regular
 from reel.importing.sources.unfinished import may_go_on, postpone
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
 from reel.importing.tools.opencode.messages import Messages, is_unfinished
@@ -126,9 +127,9 @@ def _session_file(storage: Path, path: Path, problems: list[Problem]) -> Source:
     return Source(str(path), name_of(_NAME, path.stem), size, modified, key=path.stem, about=about)
 
 
-def _read_json(path: Path) -> Json:
+def _read_json(path: Path, report: Callable[[str], None] = lambda _what: None) -> Json:
     with open_regular(str(path)) as file:
-        return record_in(file.read(MAX_LINE + 1))
+        return record_in(file.read(LONGEST * MAX_LINE), report)
 
 
 def _what(error: Exception) -> str:
@@ -177,7 +178,7 @@ class Session:
         form = self.source.about["form"]
         if form == _TREE:
             path = Path(self.source.path)
-            yield self._parsed(str(path), lambda: _read_json(path)) or {}, self._tree()
+            yield self._parsed(str(path), partial(_read_json, path)) or {}, self._tree()
             return
         table = "session_v2" if form == _SECOND else "session"
         with reading(self.source.path) as database:
@@ -185,22 +186,21 @@ class Session:
             session = next(rows_of(database, query, self.source.key), {})
             yield session, self._second(database, session) if form == _SECOND else self._first(database)
 
-    def _parsed(self, where: str, read: Any) -> Json | None:
-        """Return a record; if it is damaged, report that."""
+    def _parsed(self, where: str, read: Callable[[Callable[[str], None]], Json]) -> Json | None:
+        """Return a record; if it is damaged, or too long, report that."""
         try:
-            found: Json = read()
+            return read(lambda what: self.counts.problem(Problem(where, 0, what)))
         except (OSError, ValueError) as error:
             self.counts.refuse(NOT_JSON, Problem(where, 0, _what(error)))
             return None
-        return found
 
     def _tree(self) -> Iterator[_Message]:
         storage = Path(self.source.about["storage"])
         for path in _files(storage / "message" / self.source.key, self.counts.problems):
-            message = self._parsed(str(path), lambda path=path: _read_json(path))
+            message = self._parsed(str(path), partial(_read_json, path))
             parts = []
             for below in _files(storage / "part" / path.stem, self.counts.problems):
-                part = self._parsed(str(below), lambda below=below: _read_json(below))
+                part = self._parsed(str(below), partial(_read_json, below))
                 if part is not None:
                     parts.append((below.stem, part))
             yield from self._whole(message, path.stem, parts)
@@ -215,7 +215,7 @@ class Session:
 
     def _row(self, row: Json) -> Json | None:
         where = f"{self.source.path}: session {self.source.key}, record {row.get('id')}"
-        return self._parsed(where, lambda: record_in(row.get("data")))
+        return self._parsed(where, partial(record_in, row.get("data")))
 
     def _first(self, database: Connection) -> Iterator[_Message]:
         query = "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id"

@@ -54,22 +54,26 @@ class LogFile:
             OSError: the file cannot be read.
         """
         # The seq of the newest event, and of the one before it.
-        self.counts, last, before = Counts(), 0, 0
+        self.counts, self.agent, last, before = Counts(), {}, 0, 0
+        for found, line in self._records():
+            if line == 1 and not self.agent:
+                if not self._take_head(found):
+                    return
+            elif self._is_event(found, line, last, before):
+                # A seq may be damaged, and too high. The events after it are not out of order for that.
+                before = last if found["seq"] > last else before
+                last = found["seq"]
+                self.counts.map()
+                yield Logged(found, line)
+
+    def _records(self) -> Iterator[tuple[Json, int]]:
         with open_regular(self.source.path) as file:
             for line in lines_of(file):
                 if not line.complete and not is_whole(line):
                     self._report(NOT_JSON, line.number, "the last line is not complete; export the log again")
-                elif (found := parse_line(line, self.source, self.counts)) is None:
                     continue
-                elif line.number == 1:
-                    if not self._take_head(found):
-                        return
-                elif self._is_event(found, line.number, last, before):
-                    # A seq may be damaged, and too high. The events after it are not out of order for that.
-                    before = last if found["seq"] > last else before
-                    last = found["seq"]
-                    self.counts.map()
-                    yield Logged(found, line.number)
+                for found in parse_line(line, self.source, self.counts):
+                    yield found, line.number
 
     def _take_head(self, found: Json) -> bool:
         version = found.get("reel")
