@@ -390,7 +390,13 @@ def test_a_prompt_that_is_found_later() -> None:
 
 def test_a_prompt_that_is_known_is_still_the_beginning() -> None:
     """A summary comes after the prompt that the log begins with, also if that was imported before."""
-    steps = [said("p", role="system"), said("u1"), said("p", role="system"), Compacted(said("s")), answer("a1")]
+    steps: list[Step] = [
+        said("p", role="system"),
+        said("u1"),
+        said("p", role="system"),
+        Compacted(said("s")),
+        answer("a1"),
+    ]
 
     assert ["create tool/demo", "add p over 1", "add u1 over 2", "add s+a1 over 3 from 3"] == commands(*steps)
     assert ["read 3", "add s+a1 over 3 from 3"] == commands(*steps, target=existing("p", "u1"))
