@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.ids import is_id, is_name
-from reel.base.strict_json import parse_bounded
+from reel.base.strict_json import encode, parse_bounded
 from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean
 from reel.said.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
@@ -259,13 +259,38 @@ def _from_message(message: dict[str, Any]) -> tuple[Row, Parts | None, int]:
     if role not in ("user", "assistant", "tool", "system"):
         raise InvalidRecord("role", f"expected user, assistant, tool or system, got {role!r}")
     content, metadata = message.get("content"), message.get("provider_metadata")
-    blocks = [{"type": "text", "text": content}] if type(content) is str else content
+    blocks = [{"type": "text", "text": content}] if type(content) is str else _with_arguments_as_text(content)
     check_blocks(blocks, role, "content")
     if metadata is not None:
         _check(check_map(metadata), "provider_metadata")
     (blocks, metadata), replaced = clean_deep([blocks, metadata or {}])
     row = row_from_blocks(role, blocks, metadata)
     return row, parts_of(row, role, blocks, metadata), replaced
+
+
+def _with_arguments_as_text(content: Any) -> Any:
+    """Return blocks whose calls have the text of their arguments, which may be given as a map.
+
+    Raises:
+        InvalidRecord: the arguments of a call are neither.
+    """
+    if type(content) is not list or not any(map(_is_call_without_text, content)):
+        return content
+    blocks: list[Any] = []
+    for index, block in enumerate(content):
+        if not _is_call_without_text(block):
+            blocks.append(block)
+            continue
+        arguments, where = block["arguments"], f"content[{index}].arguments"
+        if type(arguments) is not dict:
+            raise InvalidRecord(where, f"expected JSON text, or a map, got {kind_of(arguments)}")
+        _check(check_map(arguments), where)
+        blocks.append({**block, "arguments": encode(arguments)})
+    return blocks
+
+
+def _is_call_without_text(block: Any) -> bool:
+    return type(block) is dict and block.get("type") == "tool_call" and type(block.get("arguments", "")) is not str
 
 
 def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:

@@ -1,6 +1,7 @@
 """Which messages and records may be added, and how they are stored."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from msgpack import packb
 from reel import text, tool_call, tool_result
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.strict_json import parse
+from reel.base.values import Numeral
 from reel.said.blocks import InvalidRecord
 from reel.said.records import message_from_record, read_row
 from reeld.core.events import Origin
@@ -55,6 +57,40 @@ def test_an_empty_text_is_legal() -> None:
 def test_a_plain_message_stands_in_columns(element: Any, expected: Row) -> None:
     """A single text, call or plain result is stored without a list of blocks."""
     assert expected == _one(element)
+
+
+@pytest.mark.parametrize("others", [[], [{"type": "text", "text": "x"}]], ids=["in-columns", "as-blocks"])
+def test_arguments_as_a_map(others: list[Any]) -> None:
+    """They are stored as the JSON text of the map, as if that had been given, whatever JSON has in it."""
+    given = {"city": "Oslo", "äö": [1, 2.5, None, True, {"x": Numeral("1e400")}]}
+    text = '{"city":"Oslo","äö":[1,2.5,null,true,{"x":1e400}]}'
+    call = {"type": "tool_call", "id": "a", "name": "ls"}
+    as_text, as_map = (
+        _one({"role": "assistant", "content": [*others, {**call, "arguments": arguments}]})
+        for arguments in (text, given)
+    )
+
+    assert as_text == as_map
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([1], "expected JSON text, or a map, got a list"),
+        (1, "expected JSON text, or a map, got an integer"),
+        (None, "expected JSON text, or a map, got null"),
+        ({"a": b"x"}, "raw bytes"),
+        ({"a": float("nan")}, "a number that is not finite"),
+        ({1: 2}, "which is not a clean string"),
+    ],
+)
+def test_arguments_that_are_neither(arguments: Any, reason: str) -> None:
+    """They are refused, with the field."""
+    call = {"type": "tool_call", "id": "a", "name": "ls", "arguments": arguments}
+    with pytest.raises(InvalidMessage, match=re.escape("messages[0].content[1].arguments: ")) as refused:
+        rows_from([{"role": "assistant", "content": [{"type": "text", "text": ""}, call]}])
+
+    assert reason in refused.value.message
 
 
 def test_a_call_is_shown_in_200_characters() -> None:
