@@ -15,6 +15,7 @@ from typing import Any
 
 from msgpack import Packer
 
+from reel.said.messages import NewMessage
 from reel.wire.frames import Response
 from reel.wire.session import MessagePack
 from reeld.store.checksums import COLUMNS
@@ -25,7 +26,7 @@ from tests.bench.table import Line, in_turns, median, timed
 _PACK = Packer().pack
 _NUMBERS = count()
 # As the Python client sends it.
-_MESSAGE = {"role": "user", "content": TEXT}
+_MESSAGE: NewMessage = {"role": "user", "content": TEXT}
 
 
 def lone(setting: Setting) -> Iterator[Line]:

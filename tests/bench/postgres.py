@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from reel.said.messages import NewMessage
 from reel.wire.frames import Notification
 from tests.bench.adds import adds_a_second
 from tests.bench.followers import delays, subscribed
@@ -23,7 +24,7 @@ from tests.bench.setting import TEXT, Daemon, Setting, running
 from tests.bench.table import Line, in_turns, median, percentile, timed
 
 _DURABLE = ("fsync=on", "synchronous_commit=on")
-_MESSAGE = {"role": "user", "content": TEXT}
+_MESSAGE: NewMessage = {"role": "user", "content": TEXT}
 _CLIENTS = 64
 _ADDS = 6_000
 _SESSIONS = 16

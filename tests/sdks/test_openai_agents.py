@@ -12,6 +12,7 @@ import reel
 from reel.base.errors import InvalidMessage, InvalidParams, Killed, NotRunning, TooLarge
 from reel.base.strict_json import encode
 from reel.base.values import Numeral
+from reel.said.messages import TextBlock
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.sdks.examples import Json, variants
@@ -95,7 +96,7 @@ def test_newest_of_items_that_do_not_fit_on_a_page(session: ReelSession, daemon:
 def test_newest_of_messages_that_do_not_fit_on_a_page(session: ReelSession, client: Client) -> None:
     """A message of others that is several items counts as such."""
     for number in range(4):
-        text = {"type": "text", "text": f"{number} {'x' * 3_000_000}"}
+        text: TextBlock = {"type": "text", "text": f"{number} {'x' * 3_000_000}"}
         client.add(session.agent, {"role": "assistant", "content": [text, *two_calls()]}, create=True)
     items = asyncio.run(session.get_items())
 

@@ -11,6 +11,7 @@ from reel import replies, requests
 from reel.base.errors import InvalidParams
 from reel.base.strict_json import encode, parse
 from reel.requests import Call
+from reel.said.messages import NewRecord
 
 _KEPT = "kept_answer"
 _WHAT = "an answer to what is not in the conversation any more; reel ingest --kept places it"
@@ -20,7 +21,7 @@ _PARAMS = ("format", "body", "model", "names", "interrupted", "prefix")
 def note(ingest: Call[replies.Added]) -> Call[replies.Added]:
     """Return the request that keeps what another one would have added."""
     given = {name: ingest.params[name] for name in _PARAMS if ingest.params.get(name) is not None}
-    record = {"kind": "note", "content": _WHAT, "data_json": encode({_KEPT: given})}
+    record: NewRecord = {"kind": "note", "content": _WHAT, "data_json": encode({_KEPT: given})}
     return requests.add(ingest.params["agent"], record)
 
 

@@ -168,6 +168,35 @@ class _Signature:
         return made.replace(parameters=[own, *made.parameters.values()], return_annotation=returns)
 
 
+def bind(bound: F, method: Callable[..., Any]) -> F:
+    """Copy the name, docstring and signature of a client's method to one that knows its conversation."""
+    bound.__name__ = method.__name__
+    bound.__qualname__ = f"Handle.{method.__name__}"
+    lines = (method.__doc__ or "").splitlines(keepends=True)
+    bound.__doc__ = "".join(line for line in lines if not line.startswith(_OF_AGENT))
+    bound.__wrapped__ = _BoundSignature(method)  # type: ignore[attr-defined]  # as above
+    return bound
+
+
+# What a docstring says of the parameter that a bound method does not have.
+_OF_AGENT = "        agent: "
+
+
+class _BoundSignature:
+    """The signature of a client's method without the conversation, built on demand as that of the method is."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import signature  # noqa: PLC0415 - see above
+
+        made = signature(self._method)
+        own, _, *others = made.parameters.values()
+        return made.replace(parameters=[own, *others])
+
+
 def annotation_names() -> dict[str, Any]:
     """Return the names in the requests' annotations that their modules import only for type checkers."""
     import re  # noqa: PLC0415 - see above
@@ -179,7 +208,7 @@ def annotation_names() -> dict[str, Any]:
 
     return {
         **{name: getattr(formats, name) for name in ("Body", "Dialect", "Format")},
-        "Addable": messages.Addable,
+        "Addables": messages.Addables,
         "Any": typing.Any,
         "Branches": branches.Branches,
         "Hunk": difference.Hunk,

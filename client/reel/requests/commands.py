@@ -18,7 +18,7 @@ from reel.requests.calls import Call, call, reply_reader
 if TYPE_CHECKING:
     from typing import Any
 
-    from reel.said.messages import Addable
+    from reel.said.messages import Addables
 
 # Characters of a wrong value that an error shows.
 _SHOWN = 100
@@ -57,7 +57,7 @@ def create(
 
 def add(
     agent: str,
-    messages: Addable | Iterable[Addable],
+    messages: Addables,
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     from_: int | None = None,
     tags: Mapping[str, str] | None = None,
@@ -98,7 +98,7 @@ def _read_added(result: dict[str, Any]) -> replies.Added:
     return reply_reader(replies.Added)({"command": 0, "time": 0, **result})
 
 
-def messages_of(given: Addable | Iterable[Addable]) -> str | list[Any]:
+def messages_of(given: Addables) -> str | list[Any]:
     """Return the messages in the form in which they are sent: a single one as a list.
 
     The values are checked here as well as in the daemon, because a ``list()`` of a mapping or of bytes is a list

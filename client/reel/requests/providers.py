@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from reel import replies
 from reel.base.errors import InvalidParams
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from reel.said.formats import Body, Dialect, Format
-    from reel.said.messages import Addable
+    from reel.said.messages import Addables
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -30,7 +30,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     cache: Literal["5m", "1h"] | None = None,
     dialect: Dialect | None = None,
     tools: Collection[str] | None = None,
-    then: Addable | Iterable[Addable] | None = None,
+    then: Addables | None = None,
     upto: int | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.

@@ -4,6 +4,7 @@ They are the maps that travel over the wire, with types: what ``client.messages(
 ``client.add()`` unchanged.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Metadata: TypeAlias = dict[str, Any]
@@ -25,6 +26,16 @@ class ToolCallBlock(TypedDict):
     id: str
     name: str
     arguments: str
+    provider_metadata: NotRequired[Metadata]
+
+
+class NewToolCallBlock(TypedDict):
+    """A tool call to add; ``arguments`` is JSON text, which is kept unchanged, or a map."""
+
+    type: Literal["tool_call"]
+    id: str
+    name: str
+    arguments: str | Mapping[str, Any]
     provider_metadata: NotRequired[Metadata]
 
 
@@ -88,6 +99,10 @@ Block: TypeAlias = (
 )
 
 
+# A block of a message to add.
+NewBlock: TypeAlias = Block | NewToolCallBlock
+
+
 class Message(TypedDict):
     """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC.
 
@@ -121,7 +136,7 @@ class NewMessage(TypedDict):
     """A message to add; a string as ``content`` is one text block, and the role ``system`` sets the prompt."""
 
     role: Literal["user", "assistant", "tool", "system"]
-    content: str | list[Block]
+    content: str | Sequence[NewBlock]
     provider_metadata: NotRequired[Metadata]
     sent: NotRequired[int | None]
     ref: NotRequired[str | None]
@@ -176,3 +191,6 @@ class Event(TypedDict):
 
 
 Addable: TypeAlias = str | NewMessage | Message | NewRecord
+# One or several. Not any iterable: a map is an iterable of strings, so a type checker would accept a message that has a
+# wrong role as a list of texts.
+Addables: TypeAlias = Addable | Sequence[Addable] | Iterator[Addable]
