@@ -97,9 +97,25 @@ def test_an_answer_that_is_streamed(run: Run) -> None:
             assert "What?" == answer.request["messages"][0]["content"]
             for start in range(0, len(CHAT.data), 7):
                 await answer.feed(CHAT.data[start : start + 7])
+        assert None is not answer.usage
         return answer.text, answer.interrupted, [(call.name, call.arguments) for call in answer.calls]
 
     assert (CHAT.text, False, [("weather", {"city": "Oslo"}), ("time", {})]) == run(scenario)
+
+
+def test_the_tokens_of_an_answer(run: Run) -> None:
+    """They are known when it was added, whatever its provider calls them; ``None`` if it counted none."""
+
+    async def scenario(side: Side) -> Any:
+        found: list[Any] = []
+        for counted in ({"usage": {"prompt_tokens": 9, "completion_tokens": 2}}, {}):
+            async with side.answer(await side.create(), FORMAT) as answer:
+                assert None is answer.usage
+                await answer.feed({**WHOLE, **counted})
+            found.append(answer.usage)
+        return found
+
+    assert [(9, 2, 0, 0, 0), None] == run(scenario)
 
 
 @pytest.mark.parametrize(

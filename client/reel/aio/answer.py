@@ -8,6 +8,7 @@ import anyio
 
 from reel.base.errors import ReelError
 from reel.machines.answer_state import AnswerState
+from reel.machines.answer_view import AnswerView
 from reel.replies import Added, Rendered
 from reel.requests import Call
 from reel.said.formats import Body
@@ -26,11 +27,11 @@ class Caller(Protocol):
         ...
 
 
-class Answer(AnswerState):
+class Answer(AnswerView):
     """An answer of a model; :meth:`reel.aio.Client.answer` makes one."""
 
     def __init__(self, call: Caller, render: Call[Rendered], rendered: Rendered) -> None:
-        super().__init__(render, rendered)
+        super().__init__(AnswerState(render, rendered))
         self._call = call
 
     async def feed(self, piece: Body) -> str:
@@ -42,19 +43,19 @@ class Answer(AnswerState):
         Raises:
             InvalidParams: the piece is something else.
         """
-        text, draft = self.take_piece(piece, anyio.current_time())
+        text, draft = self._state.take_piece(piece, anyio.current_time())
         if draft is not None:
             try:
                 await self._call(draft)
             except ReelError:
-                self.stop_drafts()
+                self._state.stop_drafts()
         return text
 
     async def _finish(self) -> None:
         """Add the answer, and read the resulting message."""
-        if (ingest := self.end()) is not None:
+        if (ingest := self._state.end()) is not None:
             added = await self._add(ingest)
-            self.take_messages((await self._call(self.take_reply(added))).messages)
+            self._state.take_messages((await self._call(self._state.take_reply(added))).messages)
 
     async def _add(self, ingest: Call[Added]) -> Added:
         """Add what was received; if what it answers is gone, keep it in the log.
@@ -65,23 +66,23 @@ class Answer(AnswerState):
         try:
             return await self._call(ingest)
         except ReelError as refused:
-            if (keep := self.keep(refused)) is None:
+            if (keep := self._state.keep(refused)) is None:
                 raise
-            raise self.kept(refused, await self._call(keep)) from None
+            raise self._state.kept(refused, await self._call(keep)) from None
 
     async def _give_up(self, error: BaseException) -> None:
         """Add what was received before the program failed or was cancelled."""
         with anyio.move_on_after(_LAST_CALL, shield=True):
             try:
-                if (ingest := self.give_up()) is not None:
-                    self.take_reply(await self._add(ingest))
+                if (ingest := self._state.give_up()) is not None:
+                    self._state.take_reply(await self._add(ingest))
                     return
             except ReelError as refused:
                 error.add_note(f"what had come of the answer was not added: {refused}")
             await self._clear()
 
     async def _clear(self) -> None:
-        if (undraft := self.undraft()) is not None:
+        if (undraft := self._state.undraft()) is not None:
             with anyio.move_on_after(_LAST_CALL, shield=True), suppress(ReelError):  # the error matters more
                 await self._call(undraft)
 

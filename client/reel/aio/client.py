@@ -35,6 +35,8 @@ from reel.wire.session import MessagePack
 if TYPE_CHECKING:
     import asyncio
 
+    from reel.aio.handle import Handle
+
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -73,6 +75,16 @@ class Client(Methods):
         self._closed = False
         # The task that keeps the connection if no task group does.
         self._keeper: asyncio.Task[None] | None = None
+
+    def handle(self, agent: str) -> "Handle":
+        """Return a handle of one conversation, which has the methods about it without the name; it need not exist yet.
+
+        Args:
+            agent: a name or an id.
+        """
+        from reel.aio.handle import Handle  # noqa: PLC0415 - most programs need none
+
+        return Handle(self, agent)
 
     async def send(self, call: Call[R]) -> R:
         """Send one request, wait for its reply and return that; a command has a key, and is repeated under it."""

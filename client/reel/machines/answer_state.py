@@ -7,20 +7,15 @@ goes to ``take_reply``, which returns the request for the message.
 """
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 from reel import replies, requests
 from reel.base.errors import Conflict, InvalidMessage, ReelError
-from reel.base.strict_json import parse
 from reel.machines import kept_answer
 from reel.machines.drafted_response import DraftedResponse
 from reel.requests import Call
 from reel.said.formats import Format
 from reel.said.messages import Message
-from reel.said.tool_calls import ToolCall, calls_in
-
-# Characters of the text that a repr shows.
-_SHOWN = 40
 
 
 class AnswerState(DraftedResponse):
@@ -35,65 +30,11 @@ class AnswerState(DraftedResponse):
         # By its id, because it may be renamed meanwhile.
         super().__init__(rendered.agent or render.params["agent"], cast("Format", rendered.format))
         self.rendered = rendered
-        self._named: str = render.params["agent"]
+        self.named: str = render.params["agent"]
         # The reply of the daemon when the answer was added, and the resulting message.
         self.added: replies.Added | None = None
         self.message: Message | None = None
         self._model = _model_of(render)
-
-    @property
-    def body(self) -> str:
-        """The body of the request to the provider, as JSON text."""
-        return self.rendered.body
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The body as a map, as an SDK takes it: ``create(**answer.request)``."""
-        return cast("dict[str, Any]", parse(self.rendered.body))
-
-    @property
-    def ready(self) -> bool:
-        """Whether there is anything to answer: the last message is a user's or a tool's."""
-        return self.rendered.ready
-
-    @property
-    def text(self) -> str:
-        """The text so far; in the end, the whole text of the message."""
-        if self.message is None:
-            return self.incoming.text
-        return "".join(block["text"] for block in self.message["content"] if block["type"] == "text")
-
-    @property
-    def response(self) -> str:
-        """The body of the response as received so far, to be saved if it cannot be added."""
-        return self.incoming.body()
-
-    @property
-    def late(self) -> int:
-        """How many messages were added while it was written; the next request has them after it."""
-        return 0 if self.added is None else self.added.late
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether an incomplete answer was added; ``problem`` has the reason."""
-        return self.added is not None and not self.incoming.complete
-
-    @property
-    def problem(self) -> str | None:
-        """Why the response is not complete, in the provider's words if it sent any; ``None`` if it is complete."""
-        return self.incoming.problem
-
-    @property
-    def calls(self) -> list[ToolCall]:
-        """The tool calls to answer; none if the answer was interrupted, since their arguments may have broken off."""
-        if self.added is None or self.message is None or self.interrupted:
-            return []
-        return calls_in([self.message], [call.id for call in self.added.open_calls])
-
-    @property
-    def streamed(self) -> bool:
-        """Whether the response is a stream, whose text is known as it arrives."""
-        return self.incoming.is_stream
 
     def end(self) -> Call[replies.Added] | None:
         """Take the end of the response; return the request that adds it, or ``None`` if nothing was received.
@@ -131,7 +72,7 @@ class AnswerState(DraftedResponse):
 
     def kept(self, refused: ReelError, note: replies.Added) -> Conflict:
         """Return the error for an answer that was refused and kept."""
-        how = f"it is kept as #{note.first}; place it with: reel ingest {self._named} --kept {note.first}"
+        how = f"it is kept as #{note.first}; place it with: reel ingest {self.named} --kept {note.first}"
         return Conflict(f"{refused.message}; {how}", **{**refused.data, "kept": note.first})
 
     def _ingest(self) -> Call[replies.Added]:
@@ -148,16 +89,6 @@ class AnswerState(DraftedResponse):
             if_stands=rendered.newest,
             if_seq=rendered.at if rendered.newest is None else None,
         )
-
-    def __repr__(self) -> str:
-        if self.added is not None:
-            state = f"added #{self.added.first}{', interrupted' if self.interrupted else ''}"
-        elif self.incoming.anything:
-            state = f"{len(self.incoming.text)} characters"
-        else:
-            state = "nothing came yet" if self.ready else f"not ready, needs {self.rendered.needs}"
-        text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}…"
-        return f"<Answer of {self._named} to #{self.rendered.at}: {state}{f', {text!r}' if text else ''}>"
 
 
 def _model_of(render: Call[replies.Rendered]) -> str | None:

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from reel.base.errors import ReelError
 from reel.machines.answer_state import AnswerState
+from reel.machines.answer_view import AnswerView
 from reel.replies import Added, Rendered
 from reel.requests import Call
 from reel.said.formats import Body
@@ -22,11 +23,11 @@ class Caller(Protocol):
         ...
 
 
-class Answer(AnswerState):
+class Answer(AnswerView):
     """An answer of a model; :meth:`reel.Client.answer` makes one."""
 
     def __init__(self, call: Caller, render: Call[Rendered]) -> None:
-        super().__init__(render, call(render))
+        super().__init__(AnswerState(render, call(render)))
         self._call = call
 
     def feed(self, piece: Body) -> str:
@@ -38,19 +39,19 @@ class Answer(AnswerState):
         Raises:
             InvalidParams: the piece is something else.
         """
-        text, draft = self.take_piece(piece, time.monotonic())
+        text, draft = self._state.take_piece(piece, time.monotonic())
         if draft is not None:
             try:
                 self._call(draft)
             except ReelError:
-                self.stop_drafts()
+                self._state.stop_drafts()
         return text
 
     def _finish(self) -> None:
         """Add the answer, and read the resulting message."""
-        if (ingest := self.end()) is not None:
+        if (ingest := self._state.end()) is not None:
             added = self._add(ingest)
-            self.take_messages(self._call(self.take_reply(added)).messages)
+            self._state.take_messages(self._call(self._state.take_reply(added)).messages)
 
     def _add(self, ingest: Call[Added]) -> Added:
         """Add what was received; if what it answers is gone, keep it in the log.
@@ -61,22 +62,22 @@ class Answer(AnswerState):
         try:
             return self._call(ingest)
         except ReelError as refused:
-            if (keep := self.keep(refused)) is None:
+            if (keep := self._state.keep(refused)) is None:
                 raise
-            raise self.kept(refused, self._call(keep)) from None
+            raise self._state.kept(refused, self._call(keep)) from None
 
     def _give_up(self, error: BaseException) -> None:
         """Add what was received before the program failed."""
         try:
-            if (ingest := self.give_up()) is not None:
-                self.take_reply(self._add(ingest))
+            if (ingest := self._state.give_up()) is not None:
+                self._state.take_reply(self._add(ingest))
                 return
         except ReelError as refused:
             error.add_note(f"what had come of the answer was not added: {refused}")
         self._clear()
 
     def _clear(self) -> None:
-        if (undraft := self.undraft()) is not None:
+        if (undraft := self._state.undraft()) is not None:
             with suppress(ReelError):  # the error that is being raised matters more
                 self._call(undraft)
 

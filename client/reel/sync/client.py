@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from reel.replies import Hello, Subscribed
     from reel.requests import Call
+    from reel.sync.handle import Handle
     from reel.sync.subscription import Subscription
 
     R = TypeVar("R")
@@ -128,6 +129,16 @@ class Client(Methods):
         return f"<reel.Client of {self.path}, {'connected' if self._is_connected else 'not connected'}>"
 
     subscribe = _subscription(requests.subscribe)
+
+    def handle(self, agent: str) -> "Handle":
+        """Return a handle of one conversation, which has the methods about it without the name; it need not exist yet.
+
+        Args:
+            agent: a name or an id.
+        """
+        from reel.sync.handle import Handle  # noqa: PLC0415 - most programs need none
+
+        return Handle(self, agent)
 
     def send(self, call: "Call[R]") -> "R":
         """Send one request, wait for its reply and return that; a command has a key, and is repeated under it."""

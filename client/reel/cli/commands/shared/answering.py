@@ -13,7 +13,7 @@ from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ende
 from reel.cli.line.files import keep_text
 from reel.cli.screen.echo import Echo
 from reel.reading.cuts import why_cut
-from reel.reading.tokens import Tokens, tokens_in
+from reel.reading.tokens import Tokens
 from reel.reading.wording import count
 from reel.replies import Added, Rendered
 from reel.said.tool_calls import ToolCall
@@ -131,7 +131,7 @@ def _finished(
         answer.added,
         answer.text,
         tuple(answer.calls),
-        tokens_in(metadata),
+        answer.usage,
         model if isinstance(model, str) else None,
         answer.problem if answer.interrupted else why_cut(answer.message),
     )
