@@ -17,6 +17,7 @@ from reel.requests.calls import annotation_names
 from reel.stats.metrics import COUNTER, INFO, METRICS
 from reeld import config
 from reeld.serving.methods import METHODS, Method
+from tests import reference
 
 DOCS = Path(__file__).parent.parent / "docs"
 # The parameters and replies of every command of the protocol.
@@ -122,6 +123,15 @@ def metrics() -> Iterator[str]:
 PARTS: dict[str, dict[str, Callable[[], Iterator[str]]]] = {
     "protocol.md": {"methods": methods},
     "cli.md": {"commands": commands},
+    "python-reference.md": {
+        "functions": reference.functions,
+        "classes": reference.classes,
+        "client": reference.client,
+        "answer": reference.answer,
+        "said": reference.said,
+        "replies": reference.reply_types,
+        "errors": reference.error_types,
+    },
     "operations.md": {"settings": settings, "metrics": metrics},
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import reel
 from reel.base.errors import BY_NAME
 from tests import documents
 from tests.daemon import Daemon
@@ -113,12 +114,15 @@ def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
         printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
 
     assert "2 {'role': 'user', 'content': 'Hello?'}" == printed[3]
-    assert ["It is a spool.", "As I said."] == printed[4:6]
-    assert [" 8 What is a tape deck? True", "['=', '+']"] == printed[6:8]
-    assert "{}" == printed[8]
-    assert "['sk-12ab'] 1" == printed[9]
-    assert "3 [{'type': 'text', 'text': 'What is a tape deck?'}]" == printed[10]
-    assert "the last word" == printed[-1]
+    assert "[('items', 'Two questions')]" == printed[4]
+    assert "Two questions [{'type': 'text', 'text': 'Thanks.'}]" == printed[5]
+    assert ["It is a spool.", "As I said."] == printed[6:8]
+    assert [" 8 What is a tape deck? True", "['=', '+']"] == printed[8:10]
+    assert "{}" == printed[10]
+    assert "['sk-12ab'] 1" == printed[11]
+    assert "3 [{'type': 'text', 'text': 'What is a tape deck?'}]" == printed[12]
+    assert printed[-1].startswith("came meanwhile: 1 ")
+    assert "the last word" == printed[-2]
     assert [] == provider.problems
 
 
@@ -157,6 +161,17 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
     assert documents.current(page) == (documents.DOCS / page).read_text()
 
 
+def test_the_reference_has_every_public_name() -> None:
+    """Each method of a client, each fact of an answer, and each name of the package is on the page."""
+    page = documents.current("python-reference.md")
+    of_client = {f"#### client.{name}" for name in dir(reel.Client) if not name.startswith("_")}
+    of_answer = {f"#### answer.{name}" for name in dir(reel.Answer) if not name.startswith("_")}
+    names = {name for name in dir(reel) if not name.startswith("_")}
+
+    assert set() == (of_client | of_answer) - set(page.splitlines())
+    assert set() == {name for name in names if not re.search(rf"\b{name}\b", page)}
+
+
 @pytest.mark.parametrize(
     ("page", "line"),
     [
@@ -166,6 +181,12 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
             "cli.md",
             "| `--role user\\|assistant\\|system` | role of the message (default: user); system sets the prompt |",
         ),
+        ("python-reference.md", "`client.undo(agent, *, if_seq=None, key=None)`"),
+        (
+            "python-reference.md",
+            "- `if_seq`: only if the agent's head is still this seq.",
+        ),
+        ("python-reference.md", "| `role` | `Literal['user', 'assistant', 'tool', 'system']` |"),
         ("operations.md", "| `agents.idle` | `600.0` | seconds until an unused conversation leaves memory |"),
     ],
 )

@@ -62,8 +62,10 @@ if TYPE_CHECKING:
     from reel.said.new_messages import tool_result as tool_result
     from reel.said.records import message_from_record as message_from_record
     from reel.said.tool_calls import ToolCall as ToolCall
+    from reel.sync.answer import Answer as Answer
     from reel.sync.client import Client as Client
     from reel.sync.client import connect as connect
+    from reel.sync.handle import Handle as Handle
     from reel.version import __version__ as __version__
     from reel.wire.pushes import DraftPush as DraftPush
     from reel.wire.pushes import EventPush as EventPush
@@ -81,7 +83,9 @@ _NAMES = {
     "reel.said.new_messages": "no_state state text tool_call tool_result",
     "reel.wire.pushes": "DraftPush EventPush ResetPush",
     "reel.said.records": "message_from_record",
+    "reel.sync.answer": "Answer",
     "reel.sync.client": "Client connect",
+    "reel.sync.handle": "Handle",
     "reel.said.tool_calls": "ToolCall",
     "reel.version": "__version__",
 }
