@@ -54,6 +54,7 @@ class Context:
         self._agent = agent
         self.words = words
         self.socket = socket
+        self.starts = starts
         self.out = out
         # It connects at the first call.
         self.client = PrefixResolvingClient(

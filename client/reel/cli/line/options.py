@@ -120,4 +120,5 @@ class Options(SimpleNamespace):
     via: str | None = None
     watch: bool = False
     with_file: list[str] | None = None
+    write: bool = False
     yes: bool = False

@@ -88,4 +88,16 @@ COMMANDS = (
         "can read the files.",
         picks=True,
     ),
+    Command(
+        "mcp",
+        "",
+        "let agents read earlier conversations",
+        "mcp",
+        "reel mcp",
+        (option("--write", action="store_true", help="also let agents keep notes in conversations"),),
+        notes="A server of the Model Context Protocol on stdin and stdout, which agents such as\n"
+        "Claude Code start themselves. With it, they search what was said before, read it,\n"
+        "and get back what a compaction dropped. It changes nothing, unless --write lets\n"
+        "them keep notes.",
+    ),
 )

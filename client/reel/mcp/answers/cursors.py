@@ -1,0 +1,41 @@
+"""Cursors: where an answer goes on, as words that a model passes back.
+
+``after-12`` is what follows #12, ``before-12`` what precedes it, and ``in-12+3456`` the text of #12 from its character
+3456 on. ``-at90`` says in which state of the conversation: that after #90, so that pages fit together while others
+write. ``-thinking`` reads on with thinking, without which characters count differently.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from reel.base.values import MAX_INTEGER
+
+_FORM = re.compile(r"(after|before|in)-(\d{1,16})(?:\+(\d{1,12}))?(?:-at(\d{1,16}))?(-thinking)?", re.ASCII)
+
+
+class Cursor(NamedTuple):
+    """A place in a conversation, and the direction in which to read on from there: after, before or in."""
+
+    direction: str
+    seq: int
+    offset: int = 0
+    at: int | None = None
+    thinking: bool = False
+
+    def __str__(self) -> str:
+        offset = f"+{self.offset}" if self.offset else ""
+        at = "" if self.at is None else f"-at{self.at}"
+        return f"{self.direction}-{self.seq}{offset}{at}{'-thinking' if self.thinking else ''}"
+
+
+def read_cursor(text: str) -> Cursor | None:
+    """Return the cursor that a text is; ``None`` if it is none."""
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        return None
+    direction, seq, offset, at, thinking = found.groups()
+    made = Cursor(direction, int(seq), int(offset or 0), None if at is None else int(at), bool(thinking))
+    is_possible = max(made.seq, made.at or 0) <= MAX_INTEGER and (made.direction == "in" or not made.offset)
+    return made if is_possible else None

@@ -1,0 +1,213 @@
+"""The server: what it answers to each request of the protocol, and how it runs until its client ends.
+
+Clients of the newest protocol ask ``server/discover`` and name the version with each request; others begin with
+``initialize``. Both get the same answers, and neither has to come first: nothing here depends on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import anyio
+
+from reel.base.errors import ReelError
+from reel.mcp.answers.answer import MAX_BUDGET, beginning
+from reel.mcp.daemon import Daemon
+from reel.mcp.protocol.frames import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, ProtocolError, Request
+from reel.mcp.protocol.peer import Peer
+from reel.mcp.protocol.stdio import lines_from, write_all
+from reel.mcp.tools.arguments import Arguments, ToolError
+from reel.mcp.tools.desk import Desk
+from reel.mcp.tools.table import INSTRUCTIONS, TOOLS
+from reel.version import __version__
+
+# Those of the handshake, and the one without it.
+_HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+_MODERN = "2026-07-28"
+_VERSIONS = (*_HANDSHAKES, _MODERN)
+# Where a request without a handshake says its version and who sends it, and an answer who gives it.
+_VERSION_OF_REQUEST = "io.modelcontextprotocol/protocolVersion"
+_SENDER = "io.modelcontextprotocol/clientInfo"
+_SERVER = "io.modelcontextprotocol/serverInfo"
+_INFO = {"name": "reel", "title": "Reel: earlier conversations", "version": __version__}
+_CAPABILITIES: dict[str, Any] = {"tools": {}}
+# What clients may keep of the newest protocol's answers, and for how long: nothing, since each may change any time.
+_FRESH = {"ttlMs": 0, "cacheScope": "private"}
+
+
+class Options(NamedTuple):
+    """How a server behaves.
+
+    Args:
+        socket: the path of the daemon's socket.
+        starts: whether to start a daemon if none runs.
+        writes: whether there is the tool that keeps notes.
+        mask: hides secrets in a text.
+    """
+
+    socket: str
+    starts: bool = True
+    writes: bool = False
+    mask: Callable[[str], str] = str
+
+
+class Server:
+    """Answers one client.
+
+    Args:
+        options: how it behaves.
+        daemon: the daemon.
+        environment: the variables of its environment.
+        directory: its working directory.
+    """
+
+    def __init__(self, options: Options, daemon: Daemon, environment: Mapping[str, str], directory: str) -> None:
+        self._options = options
+        self._daemon = daemon
+        self._environment = environment
+        self._directory = directory
+        self._client_name = ""
+        self._has_roots = False
+        self._root: str | None = None
+        self._tools = {tool.name: tool for tool in TOOLS if options.writes or not tool.writes}
+        self.peer: Peer | None = None
+        self._methods: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]] = {
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "ping": self._ping,
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+        }
+
+    async def handle(self, request: Request) -> dict[str, Any]:
+        """Answer a request.
+
+        Raises:
+            ProtocolError: it is not one of the protocol.
+        """
+        version = request.meta.get(_VERSION_OF_REQUEST)
+        if version is not None and version not in _VERSIONS:
+            what = f"this server does not speak version {version} of the protocol"
+            raise ProtocolError(UNSUPPORTED_VERSION, what, {"supported": list(_VERSIONS), "requested": version})
+        method = self._methods.get(request.method)
+        if method is None:
+            raise ProtocolError(METHOD_NOT_FOUND, f"there is no method {request.method}")
+        result = await method(request)
+        if version != _MODERN:
+            return result
+        return {**result, "resultType": "complete", "_meta": {_SERVER: _INFO}}
+
+    async def _initialize(self, request: Request) -> dict[str, Any]:
+        asked = request.params.get("protocolVersion")
+        version = asked if asked in _HANDSHAKES else _HANDSHAKES[-1]
+        self._client_name = _name_in(request.params.get("clientInfo"))
+        capabilities = request.params.get("capabilities")
+        self._has_roots = isinstance(capabilities, dict) and "roots" in capabilities
+        return {
+            "protocolVersion": version,
+            "capabilities": _CAPABILITIES,
+            "serverInfo": _INFO,
+            "instructions": INSTRUCTIONS,
+        }
+
+    async def _discover(self, _request: Request) -> dict[str, Any]:
+        return {
+            "supportedVersions": list(_VERSIONS),
+            "capabilities": _CAPABILITIES,
+            "instructions": INSTRUCTIONS,
+            **_FRESH,
+        }
+
+    async def _ping(self, _request: Request) -> dict[str, Any]:
+        return {}
+
+    async def _list_tools(self, _request: Request) -> dict[str, Any]:
+        return {"tools": [tool.as_map() for tool in self._tools.values()], **_FRESH}
+
+    async def _call_tool(self, request: Request) -> dict[str, Any]:
+        name, given = request.params.get("name"), request.params.get("arguments") or {}
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None or not isinstance(given, dict):
+            there = ", ".join(self._tools)
+            raise ProtocolError(INVALID_PARAMS, f"there is no tool {name!r}; call one of {there} with an object")
+        try:
+            arguments = Arguments(tool.name, given, tool.parameters)
+            answer = await tool.answer(await self._desk(request), arguments)
+        except (ToolError, ReelError) as error:
+            return _content(_in_a_sentence(error), is_error=True)
+        return _content(answer.text, is_error=False)
+
+    async def _desk(self, request: Request) -> Desk:
+        """Return what a call works with."""
+        client = await self._daemon.client()
+        name = _name_in(request.meta.get(_SENDER)) or self._client_name
+        directory = await self._project()
+        return Desk(client, directory, self._options.mask, self._environment, request.meta, name)
+
+    async def _project(self) -> str:
+        """Return the directory of the project: what the client says, or where the server was started."""
+        if told := self._environment.get("CLAUDE_PROJECT_DIR"):
+            return told
+        if self._root is None and self._has_roots and self.peer is not None:
+            self._root = _directory_in(await self.peer.ask("roots/list", {}))
+        return self._root or self._directory
+
+    def forget_roots(self) -> None:
+        """Ask the client for its roots again when they are needed."""
+        self._root = None
+
+
+def _name_in(info: Any) -> str:
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _directory_in(result: Any) -> str:
+    """Return the first directory among the roots of a client; empty if there is none."""
+    roots = result.get("roots") if isinstance(result, dict) else None
+    for root in roots if isinstance(roots, list) else []:
+        uri = root.get("uri") if isinstance(root, dict) else None
+        if isinstance(uri, str) and uri.startswith("file://"):
+            return unquote(urlsplit(uri).path).rstrip("/")
+    return ""
+
+
+def _content(text: str, *, is_error: bool) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+def _in_a_sentence(error: ToolError | ReelError) -> str:
+    text = error.message if isinstance(error, ReelError) else str(error)
+    return beginning(text, MAX_BUDGET)
+
+
+def _working_directory() -> str:
+    """Return where the server was started; empty if that is no project's."""
+    try:
+        directory = os.getcwd()
+    except FileNotFoundError:
+        return ""
+    return "" if directory == "/" else directory
+
+
+async def serve(options: Options) -> None:
+    """Answer the client on stdin and stdout until it closes its end."""
+    daemon = Daemon(options.socket, starts=options.starts)
+    server = Server(options, daemon, os.environ, _working_directory())
+    stdin, stdout = 0, 1
+
+    async def write(line: bytes) -> None:
+        await write_all(stdout, line)
+
+    def note(notification: Any) -> None:
+        if notification.method == "notifications/roots/list_changed":
+            server.forget_roots()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(daemon.run)
+        server.peer = Peer(lines_from(stdin), write, server.handle, note)
+        await server.peer.run()
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,65 @@
+"""What the tools work with: the daemon, who asks, and what may go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from reel.aio.client import Client
+from reel.base.errors import NotFound
+from reel.mcp.answers.answer import beginning
+from reel.mcp.answers.rendering import Look
+from reel.mcp.tools.arguments import ToolError, shown
+from reel.replies import AgentInfo
+
+# The bytes of a directory that an answer names.
+_DIRECTORY = 200
+# The tag of conversations that nobody else reads.
+PRIVATE = "private"
+
+
+class Desk(NamedTuple):
+    """What one call works with.
+
+    Args:
+        client: the daemon.
+        directory: the project of the caller; empty if it has none.
+        mask: hides secrets in a text.
+        environment: of the server.
+        meta: what the client says beside the call.
+        client_name: the name of the program that calls.
+    """
+
+    client: Client
+    directory: str
+    mask: Callable[[str], str]
+    environment: Mapping[str, str]
+    meta: Mapping[str, Any]
+    client_name: str
+
+    def look(self, *, thinking: bool = False, at: int | None = None) -> Look:
+        """Return how messages are shown."""
+        return Look(self.mask, thinking, at)
+
+    def scope(self, *, everywhere: bool) -> dict[str, str] | None:
+        """Return the tags of the conversations to look at: those of the project, or ``None`` for all."""
+        return {"cwd": self.directory} if self.directory and not everywhere else None
+
+    def where(self, *, everywhere: bool) -> str:
+        """Return the words for that."""
+        return f"in {beginning(self.directory, _DIRECTORY)}" if self.directory and not everywhere else "everywhere"
+
+    async def find(self, name: str) -> AgentInfo:
+        """Return a conversation.
+
+        Raises:
+            ToolError: there is none of this name.
+        """
+        if not name:
+            raise ToolError("name a conversation, as search and conversations print it")
+        try:
+            return await self.client.agent(name)
+        except NotFound:
+            raise ToolError(
+                f"there is no conversation {shown(name)}; call conversations, or search, for the names that exist"
+            ) from None

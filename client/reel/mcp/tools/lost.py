@@ -1,0 +1,118 @@
+"""The tool ``lost``: what a compaction, a clear or a rewind took out of a conversation, from the seam backwards.
+
+A *seam* is an event after which the conversation is not just the earlier one with more messages. What it took out are
+the messages of the state before it that are in neither the state after it nor the present one. States of a log are
+paths in a tree: once a message is in both, so is everything before it, and the walk ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from reel.mcp.answers.answer import Answer
+from reel.mcp.answers.cursors import Cursor
+from reel.mcp.answers.page import Page
+from reel.mcp.answers.rendering import Look, moment, render
+from reel.mcp.tools.arguments import Arguments, ToolError
+from reel.mcp.tools.desk import Desk
+from reel.mcp.tools.logs import backwards, forwards, learn_calls
+from reel.mcp.tools.own_session import own_session
+from reel.reading.layout import Layout
+from reel.replies import AgentInfo
+from reel.said.kinds import REPLACING
+from reel.said.messages import Event, Message
+
+# How many seams are looked at for one that took something out.
+_SEAMS = 50
+# How many messages after a seam are looked at for copies of what was kept.
+_COPIES = 200
+# The bytes of our lines, without the names of the conversation in them.
+_LINES = 400
+_WORDS = {"clear": "a clear", "rewind": "a rewind or a compaction", "restore": "a return to an earlier state"}
+
+
+class _Seam(NamedTuple):
+    """A seam, and the state before it."""
+
+    event: Event
+    before: int
+
+    @property
+    def seq(self) -> int:
+        """The seq of the seam."""
+        return self.event["seq"]
+
+
+async def lost(desk: Desk, given: Arguments) -> Answer:
+    """Answer with what the last seam took out, or go on where a cursor says."""
+    budget, cursor, name = given.budget, given.cursor, given.text("conversation")
+    if cursor is not None and (cursor.direction != "before" or cursor.at is None):
+        raise ToolError("that cursor is one of read; call lost without a cursor for what was taken out last")
+    found, why = (await desk.find(name), "") if name else await own_session(desk)
+    own = f" It is your own session: {why}." if why else ""
+    room = Answer((own,), after=("x" * (_LINES + 4 * len(found.name)),)).room(budget)
+    page = Page(room)
+    newest, start = (found.head, found.head + 1) if cursor is None else (cursor.at or 0, cursor.seq)
+    async for seam in _seams(desk, found, newest):
+        more = await _fill(page, _taken_out(desk, found, seam, min(start, seam.before + 1)), desk.look(at=seam.before))
+        if page.seqs is not None or start <= seam.before:
+            return _answer(found, page, seam, own, more=more)
+    return Answer((f"Nothing was taken out of {found.name}: all that was said there is still in it.{own}",))
+
+
+async def _fill(page: Page, windows: AsyncIterator[list[Message]], look: Look) -> bool:
+    """Fill a page from its end, and return whether there was more."""
+    layout = Layout()
+    async for window in windows:
+        learn_calls(layout, window)
+        for message in reversed(window):
+            if not page.take(render(message, layout, look), first=True):
+                return True
+    return False
+
+
+async def _seams(desk: Desk, found: AgentInfo, newest: int) -> AsyncIterator[_Seam]:
+    """Yield the seams up to a seq, the newest first."""
+    page = await desk.client.history(found.id, kinds=sorted(REPLACING), before=newest + 1, last=_SEAMS)
+    for event in reversed(page.events):
+        yield _Seam(event, event["command"] - 1)
+
+
+async def _taken_out(desk: Desk, found: AgentInfo, seam: _Seam, start: int) -> AsyncIterator[list[Message]]:
+    """Yield what a seam took out in front of a seq, in windows that go back."""
+    copied = await _copied(desk, found, seam)
+    async for window in backwards(desk.client, found.id, start, seam.before):
+        low, high = window[0]["seq"] - 1, window[-1]["seq"] + 1
+        there = set()
+        for at in {seam.seq, found.head}:
+            there |= {each["seq"] async for each in forwards(desk.client, found.id, low, at, until=high)}
+        gone = [each for each in window if each["seq"] not in there]
+        if wanted := [each for each in gone if each.get("ref") not in copied]:
+            yield wanted
+        if len(gone) < len(window):
+            return
+
+
+async def _copied(desk: Desk, found: AgentInfo, seam: _Seam) -> set[str]:
+    """Return the ids of the messages that a compaction has kept: they are in the log again, as ``id@summary``."""
+    refs = set()
+    page = await desk.client.messages(found.id, since=seam.before, limit=_COPIES, at=found.head)
+    for message in page.messages:
+        original, is_copy, _ = message.get("ref", "").rpartition("@")
+        if is_copy:
+            refs.add(original)
+    return refs
+
+
+def _answer(found: AgentInfo, page: Page, seam: _Seam, own: str, *, more: bool) -> Answer:
+    event = seam.event
+    what = f"{_WORDS.get(event['kind'], event['kind'])} at #{event['seq']}, {moment(event['time'])}"
+    again = f"lost(conversation={found.name!r}, cursor="
+    older = f"What was taken out before that: {again}'{Cursor('before', seam.seq, 0, seam.seq - 1)}')"
+    if page.seqs is None:
+        return Answer((f"That was all that {what}, took out of {found.name}.{own}", older))
+    heading = f"This is what {what}, took out of {found.name}; the newest of it is at the end.{own}"
+    before = f"Before it: {again}'{Cursor('before', page.seqs[0], 0, seam.seq)}')"
+    followed = f"What followed: read(conversation={found.name!r}, cursor='{Cursor('after', seam.before)}')"
+    return Answer((heading,), page.text, (*([before] if more else []), older, followed))

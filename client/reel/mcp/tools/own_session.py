@@ -1,0 +1,121 @@
+"""Which conversation is the caller's own: it says so, or it is the only one of its directory that is being written.
+
+Claude Code names its session in the environment of its servers, and Codex with each call. For the others, what counts
+is what was said in the directory in the last minutes: of two conversations, none is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from reel.base.errors import NotFound
+from reel.importing.adding.described import TAG
+from reel.importing.values import name_of
+from reel.mcp.tools.arguments import ToolError
+from reel.reading.wording import age
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from reel.mcp.tools.desk import Desk
+    from reel.replies import AgentInfo, AgentRow
+
+# How long ago something may have been said in a conversation that is still being held.
+LIVE = 15 * 60_000
+_ROWS = 50
+_CODEX = "x-codex-turn-metadata"
+# The tools by what their clients of the protocol call themselves.
+_TOOLS = {
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "opencode": "opencode",
+    "pi": "pi",
+    "qwen": "qwen-code",
+}
+
+
+def named_session(environment: Mapping[str, str], meta: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the name of the conversation that the caller says is its own, and where it says so."""
+    if session := environment.get("CLAUDE_CODE_SESSION_ID"):
+        return name_of("claude-code", session), "Claude Code names it in the environment"
+    turn = meta.get(_CODEX)
+    if isinstance(turn, str):
+        try:
+            turn = json.loads(turn)
+        except ValueError:
+            return None
+    if isinstance(turn, dict):
+        thread = turn.get("thread_id") or turn.get("session_id")
+        if isinstance(thread, str) and thread:
+            return name_of("codex", thread), "Codex names it with the call"
+    return None
+
+
+def tool_of(client_name: str) -> str:
+    """Return the tool that a client of the protocol is; empty if that is not known."""
+    name = client_name.lower()
+    return next((tool for begin, tool in _TOOLS.items() if name == begin or name.startswith(f"{begin}-")), "")
+
+
+def live_rows(rows: Iterable[AgentRow], tool: str, now: int) -> list[AgentRow]:
+    """Return the conversations that are being held, without those of sub-agents, the newest first.
+
+    Args:
+        rows: those of the directory.
+        tool: the tool that calls; empty if that is not known.
+        now: the time, in milliseconds since the epoch.
+    """
+    held = [
+        row
+        for row in rows
+        if "parent" not in row.tags
+        and (not tool or row.tags.get("tool") == tool)
+        and now - (row.said or row.updated) <= LIVE
+    ]
+    return sorted(held, key=lambda row: -(row.said or row.updated))
+
+
+async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
+    """Return the caller's own conversation, and why it is that one.
+
+    Raises:
+        ToolError: it is not known, or not here.
+    """
+    named = named_session(desk.environment, desk.meta)
+    if named is not None:
+        name, why = named
+        found = await _imported(desk, name)
+        if found is None:
+            raise ToolError(
+                f"your own session is {name} ({why}), and is not read in yet; call again in a few seconds,"
+                " or name a conversation"
+            )
+        return found, why
+    if not desk.directory:
+        raise ToolError("your own session is not known; name a conversation, as conversations prints it")
+    page = await desk.client.agents(
+        order="updated", details=True, tags={"cwd": desk.directory}, alive=True, limit=_ROWS
+    )
+    rows = live_rows(page.agents, tool_of(desk.client_name), int(time.time() * 1000))
+    if len(rows) == 1:
+        said = age(rows[0].said or rows[0].updated)
+        return await desk.find(rows[0].id), f"it is the one of {desk.directory} that is being written, {said} ago"
+    if not rows:
+        raise ToolError(
+            f"no conversation of {desk.directory} was written in the last 15 minutes, so your own is not known;"
+            " name one, as conversations prints it"
+        )
+    names = " and ".join(row.name for row in rows[:2])
+    raise ToolError(f"both {names} may be your own session; call it again with the one that it is")
+
+
+async def _imported(desk: Desk, name: str) -> AgentInfo | None:
+    """Return the conversation that was imported under a name, even if it was renamed."""
+    try:
+        return await desk.client.agent(name)
+    except NotFound:
+        page = await desk.client.agents(tags={TAG: name}, limit=1)
+        return await desk.find(page.agents[0].id) if page.agents else None

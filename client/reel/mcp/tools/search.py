@@ -1,0 +1,85 @@
+"""The tool ``search``: finds what was said."""
+
+from __future__ import annotations
+
+from reel.base.errors import InvalidParams
+from reel.mcp.answers.answer import Answer, beginning, size
+from reel.mcp.answers.rendering import moment
+from reel.mcp.tools.arguments import Arguments, ToolError, shown
+from reel.mcp.tools.desk import Desk
+from reel.reading.hits import grouped
+from reel.reading.wording import flat, safe
+from reel.replies import Hit, HitsPage
+
+_HITS = 12
+_MOST_HITS = 100
+# The bytes of a snippet, and of a title.
+_SNIPPET = 500
+_TITLE = 120
+# The bytes of the words of a query that an answer repeats.
+_QUERY = 200
+# The most characters of a cursor.
+_CURSOR = 40
+_HOW = "Read what is around one: read(conversation='NAME', seq=N)."
+
+
+async def search(desk: Desk, given: Arguments) -> Answer:
+    """Answer with what was found, the best hits first."""
+    query, everywhere = given.text("query"), given.flag("everywhere")
+    if not query:
+        raise ToolError("query of search is empty: give words that were said, or call conversations for a list")
+    limit = given.number("limit", 1, _MOST_HITS) or _HITS
+    page = await _find(desk, given, limit)
+    where, words = desk.where(everywhere=everywhere), beginning(shown(query), _QUERY)
+    if not page.hits:
+        return Answer((f"Nothing was found {where} for {words}.", _what_else(desk, everywhere=everywhere)))
+    before = (f"Hits {where} for {words}, the best first.",)
+    room = Answer(before, after=(_HOW, _on(query, "0" * _CURSOR, everywhere=everywhere))).room(given.budget)
+    hits = _fitting(desk, page.hits, room)
+    if len(hits) < len(page.hits):  # the cursor is that of a page of this length
+        page = await _find(desk, given, len(hits))
+    lines = [line for group in grouped(hits) for line in _group(desk, group)]
+    more = [_on(query, page.next, everywhere=everywhere)] if page.more and page.next else []
+    return Answer(before, "\n".join(lines), (_HOW, *more))
+
+
+async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
+    tags = desk.scope(everywhere=given.flag("everywhere"))
+    after = given.text("cursor") or None
+    try:
+        return await desk.client.search(given.text("query"), tags=tags, order="best", limit=limit, after=after)
+    except InvalidParams as error:
+        raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
+
+
+def _what_else(desk: Desk, *, everywhere: bool) -> str:
+    if desk.directory and not everywhere:
+        return "Search with everywhere: true for all projects, or with fewer or other words (one OR other, begin*)."
+    return "Search with fewer or other words (one OR other, begin*), or call conversations."
+
+
+def _on(query: str, cursor: str, *, everywhere: bool) -> str:
+    scope = ", everywhere=true" if everywhere else ""
+    return f"More: search(query={beginning(shown(query), _QUERY)}{scope}, cursor={cursor!r})."
+
+
+def _fitting(desk: Desk, hits: list[Hit], room: int) -> list[Hit]:
+    """Return the first hits, as many as have room and at least one."""
+    for number, hit in enumerate(hits):
+        room -= sum(size(line) + 1 for line in _group(desk, [hit]))
+        if room < 0 and number:
+            return hits[:number]
+    return hits
+
+
+def _group(desk: Desk, hits: list[Hit]) -> list[str]:
+    """Return the lines of hits in one conversation."""
+    title = f": {beginning(flat(safe(desk.mask(hits[0].title))), _TITLE)}" if hits[0].title else ""
+    return [f"{hits[0].name}{title}", *(line for hit in hits for line in _hit(desk, hit))]
+
+
+def _hit(desk: Desk, hit: Hit) -> list[str]:
+    what = hit.role or ("note" if hit.kind == "note" else "its name or title")
+    state = "" if hit.live else ", no longer in the conversation"
+    snippet = beginning(flat(safe(desk.mask(hit.snippet)).replace("\\n", " ")), _SNIPPET)
+    return [f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}", f"    {snippet}"]
