@@ -126,7 +126,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.importing.tools",),
     ("reel.importing",),
     # the pages stand beside the command line, which opens them; they know nothing of it
-    ("reel.integrations", "reel.viewing"),
+    ("reel.integrations", "reel.mcp", "reel.viewing"),
     # the command: what is shown, what is read of a line, and what is carried out
     ("reel.cli.screen",),
     ("reel.cli.line",),

@@ -45,13 +45,13 @@ class Options(NamedTuple):
         socket: the path of the daemon's socket.
         starts: whether to start a daemon if none runs.
         writes: whether there is the tool that keeps notes.
-        mask: hides secrets in a text.
+        shows_secrets: whether keys and passwords are shown as they are.
     """
 
     socket: str
     starts: bool = True
     writes: bool = False
-    mask: Callable[[str], str] = str
+    shows_secrets: bool = False
 
 
 class Server:
@@ -145,7 +145,9 @@ class Server:
         client = await self._daemon.client()
         name = _name_in(request.meta.get(_SENDER)) or self._client_name
         directory = await self._project()
-        return Desk(client, directory, self._options.mask, self._environment, request.meta, name)
+        return Desk(
+            client, directory, str if self._options.shows_secrets else _masked, self._environment, request.meta, name
+        )
 
     async def _project(self) -> str:
         """Return the directory of the project: what the client says, or where the server was started."""
@@ -158,6 +160,13 @@ class Server:
     def forget_roots(self) -> None:
         """Ask the client for its roots again when they are needed."""
         self._root = None
+
+
+def _masked(text: str) -> str:
+    """Return a text in which keys and passwords are hidden."""
+    from reel.secrets.finding import anonymous  # noqa: PLC0415 - 35 ms, which the reply to `initialize` need not wait for
+
+    return anonymous(text)
 
 
 def _name_in(info: Any) -> str:

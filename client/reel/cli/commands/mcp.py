@@ -11,5 +11,5 @@ def mcp(ctx: Context) -> int:
 
     from reel.mcp.server import Options, serve  # noqa: PLC0415 - as above
 
-    anyio.run(serve, Options(ctx.socket, ctx.starts, ctx.args.write))
+    anyio.run(serve, Options(ctx.socket, ctx.starts, ctx.args.write, ctx.args.show_secrets))
     return 0

@@ -95,6 +95,7 @@ class Options(SimpleNamespace):
     schema: str | None = None
     seq: list[int] | None = None
     set: list[str] | None = None
+    show_secrets: bool = False
     since: int | None = None
     socket: str | None = None
     sort: str | None = None

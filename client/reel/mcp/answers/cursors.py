@@ -1,8 +1,9 @@
 """Cursors: where an answer goes on, as words that a model passes back.
 
-``after-12`` is what follows #12, ``before-12`` what precedes it, and ``in-12+3456`` the text of #12 from its character
-3456 on. ``-at90`` says in which state of the conversation: that after #90, so that pages fit together while others
-write. ``-thinking`` reads on with thinking, without which characters count differently.
+``after-12`` is what follows #12, ``before-12`` what precedes it, and ``in-12.3+456`` the text of #12 from character 456
+of its third part on: what stands above a part, such as the name of a tool, is not always known. ``-at90`` says in which
+state of the conversation: that after #90, so that pages fit together while others write. ``-thinking`` reads on with
+thinking, without which a message has fewer parts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import NamedTuple
 
 from reel.base.values import MAX_INTEGER
 
-_FORM = re.compile(r"(after|before|in)-(\d{1,16})(?:\+(\d{1,12}))?(?:-at(\d{1,16}))?(-thinking)?", re.ASCII)
+_FORM = re.compile(
+    r"(after|before|in)-(\d{1,16})(?:\.(\d{1,9}))?(?:\+(\d{1,12}))?(?:-at(\d{1,16}))?(-thinking)?", re.ASCII
+)
 
 
 class Cursor(NamedTuple):
@@ -20,14 +23,16 @@ class Cursor(NamedTuple):
 
     direction: str
     seq: int
+    part: int = 0
     offset: int = 0
     at: int | None = None
     thinking: bool = False
 
     def __str__(self) -> str:
+        part = f".{self.part}" if self.part else ""
         offset = f"+{self.offset}" if self.offset else ""
         at = "" if self.at is None else f"-at{self.at}"
-        return f"{self.direction}-{self.seq}{offset}{at}{'-thinking' if self.thinking else ''}"
+        return f"{self.direction}-{self.seq}{part}{offset}{at}{'-thinking' if self.thinking else ''}"
 
 
 def read_cursor(text: str) -> Cursor | None:
@@ -35,7 +40,10 @@ def read_cursor(text: str) -> Cursor | None:
     found = _FORM.fullmatch(text.strip())
     if found is None:
         return None
-    direction, seq, offset, at, thinking = found.groups()
-    made = Cursor(direction, int(seq), int(offset or 0), None if at is None else int(at), bool(thinking))
-    is_possible = max(made.seq, made.at or 0) <= MAX_INTEGER and (made.direction == "in" or not made.offset)
+    direction, seq, part, offset, at, thinking = found.groups()
+    state = None if at is None else int(at)
+    made = Cursor(direction, int(seq), int(part or 0), int(offset or 0), state, bool(thinking))
+    is_possible = max(made.seq, made.at or 0) <= MAX_INTEGER and (
+        made.direction == "in" or not (made.part or made.offset)
+    )
     return made if is_possible else None

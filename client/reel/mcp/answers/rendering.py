@@ -1,8 +1,7 @@
 """A message as text, and what is left of it where room is short.
 
-The whole text of a message is the same each time, so a character has a number by which a cursor can name it. Whatever is
-left out is a stretch of that text, in the middle of a result or of the message, and the words that stand for it have
-the cursor that reads it.
+Whatever is left out is a stretch of the text, in the middle of a result or of the message, and the words in its place
+have the cursor that reads it.
 """
 
 from __future__ import annotations
@@ -79,10 +78,11 @@ class Rendering:
         shortened = "".join(texts)
         return shortened if size(shortened) <= room else self._cut(self.whole, room, 0)
 
-    def rest(self, offset: int, room: int) -> tuple[str, Cursor | None]:
-        """Return the text from a character on, as much as fits, and the cursor for what follows it."""
-        found = beginning(self.whole[offset : offset + room], room)
-        reached = offset + len(found)
+    def rest(self, part: int, offset: int, room: int) -> tuple[str, Cursor | None]:
+        """Return the text from a character of a part on, as much as fits, and the cursor for what follows it."""
+        begin = sum(len(piece.text) for piece in self._pieces[:part]) + offset
+        found = beginning(self.whole[begin : begin + room], room)
+        reached = begin + len(found)
         return found, self._cursor(reached) if reached < len(self.whole) else None
 
     def _cut(self, text: str, room: int, offset: int) -> str:
@@ -103,7 +103,12 @@ class Rendering:
         return beginning(f"{first}{gap}{last}", room)
 
     def _cursor(self, offset: int) -> Cursor:
-        return Cursor("in", self.seq, offset, self._look.at, self._look.thinking)
+        """Return the cursor for a character of the whole text."""
+        part = 0
+        while offset >= len(self._pieces[part].text):
+            offset -= len(self._pieces[part].text)
+            part += 1
+        return Cursor("in", self.seq, part, offset, self._look.at, self._look.thinking)
 
 
 def render(message: Message, layout: Layout, look: Look) -> Rendering:

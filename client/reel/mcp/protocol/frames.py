@@ -74,22 +74,20 @@ def read_frame(line: bytes) -> Request | Notification | Reply | Unreadable:
     try:
         found, _ = clean_deep(parse(line.decode()))  # an escaped half of a character cannot be sent back
     except (ValueError, RecursionError):
-        return Unreadable(
-            None, ProtocolError(PARSE_ERROR, "this line is not JSON; send one message of JSON-RPC a line")
-        )
+        return Unreadable(None, ProtocolError(PARSE_ERROR, "this line is not JSON; send a message a line"))
     if not isinstance(found, dict):
-        return Unreadable(
-            None, ProtocolError(INVALID_REQUEST, "a message is one JSON object; batches are not supported")
-        )
-    number, method = found.get("id"), found.get("method")
+        return Unreadable(None, ProtocolError(INVALID_REQUEST, "a message is one JSON object, not a batch"))
+    number, method, params = found.get("id"), found.get("method"), found.get("params", {})
     is_id = isinstance(number, int | str) and not isinstance(number, bool)
     if method is None and ("result" in found or "error" in found):
         return Reply(number, found.get("result"))
-    params = found.get("params", {})
-    if not isinstance(method, str) or not isinstance(params, dict) or ("id" in found and not is_id):
-        what = "a request has a method, an id that is a text or an integer, and params that are an object"
-        return Unreadable(number if is_id else None, ProtocolError(INVALID_REQUEST, what))
-    return Request(number, method, params) if is_id else Notification(method, params)
+    if isinstance(method, str) and isinstance(params, dict):
+        if isinstance(number, int | str) and is_id:
+            return Request(number, method, params)
+        if "id" not in found:
+            return Notification(method, params)
+    what = "a request has a method, an id that is a text or an integer, and params that are an object"
+    return Unreadable(number if is_id else None, ProtocolError(INVALID_REQUEST, what))
 
 
 def result_line(number: Id, result: dict[str, Any]) -> bytes:
@@ -112,7 +110,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 
 class Lines:
-    """Cuts what arrives into lines; one that is too long is passed on as the first bytes of it, which are no message."""
+    """Cuts what arrives into lines; one that is too long is passed on cut, and so is no message."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit

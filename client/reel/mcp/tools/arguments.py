@@ -93,9 +93,7 @@ class Arguments:
         return cursor
 
     def _wrong(self, name: str, expected: str) -> ToolError:
-        return ToolError(
-            f"{name} of {self._tool} is {expected}, not {shown(self._given[name])}; call it again with one"
-        )
+        return ToolError(f"{name} of {self._tool} is {expected}, not {shown(self._given[name])}: call it with one")
 
 
 def shown(value: Any) -> str:

@@ -39,7 +39,7 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
         what_else = "Call it with everywhere: true for all projects." if desk.scope(everywhere=everywhere) else ""
         return Answer((f"There is no conversation {where}{having}.", *([what_else] if what_else else [])))
     before = (f"Conversations {where}{having}, the most recently changed first.",)
-    after = ("Read the end of one: read(conversation='NAME'). Find what was said: search(query=…).",)
+    after: tuple[str, ...] = ("Read the end of one: read(conversation='NAME'). Find what was said: search(query=…).",)
     more = f"More: conversations({_given(query, everywhere=everywhere)}cursor='{page.agents[-1].id}')."
     room = Answer(before, after=(*after, more)).room(given.budget)
     lines: list[str] = []

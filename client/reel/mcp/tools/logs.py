@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 from reel.aio.client import Client
 from reel.mcp.answers.page import Page
@@ -17,36 +17,62 @@ _BYTES = 1 << 20
 _WIDEST = 1 << 12
 
 
-async def forwards(
-    client: Client, agent: str, after: int, at: int, *, until: int | None = None
-) -> AsyncIterator[Message]:
-    """Yield the messages behind a seq, and in front of another one, in the state after ``at``."""
-    limit = _FIRST
-    while True:
-        page = await client.messages(agent, since=after, at=at, limit=limit, max_bytes=_BYTES)
-        for message in page.messages:
-            if until is not None and message["seq"] >= until:
-                return
-            yield message
-            after = message["seq"]
-        if not page.more or not page.messages:
-            return
-        limit = _WINDOW
+class Forwards:
+    """The messages behind a seq, in the state after ``at``, and in front of ``until`` if that is given."""
+
+    def __init__(self, client: Client, agent: str, after: int, at: int, *, until: int | None = None) -> None:
+        self._client = client
+        self._agent = agent
+        self._after = after
+        self._at = at
+        self._until = until
+        self._limit = _FIRST
+        self._is_over = False
+
+    async def next(self) -> list[Message]:
+        """Return the next window, in order; empty behind the last one."""
+        if self._is_over:
+            return []
+        page = await self._client.messages(
+            self._agent, since=self._after, at=self._at, limit=self._limit, max_bytes=_BYTES
+        )
+        window = [each for each in page.messages if self._until is None or each["seq"] < self._until]
+        self._is_over = not page.more or len(window) < len(page.messages)
+        self._after = window[-1]["seq"] if window else self._after
+        self._limit = _WINDOW
+        return window
+
+    async def all(self) -> list[Message]:
+        """Return all of them."""
+        found: list[Message] = []
+        while window := await self.next():
+            found += window
+        return found
 
 
-async def backwards(client: Client, agent: str, before: int, at: int) -> AsyncIterator[list[Message]]:
-    """Yield the messages in front of a seq, in windows that go back and are each in order, in the state after ``at``.
+class Backwards:
+    """The messages in front of a seq, in the state after ``at``.
 
     The daemon reads forwards, and nobody knows how many messages a stretch of seqs has: where there were few, the next
     one is longer.
     """
-    width = _FIRST
-    while before > 1:
-        low = max(before - width, 1)
-        if window := [each async for each in forwards(client, agent, low - 1, at, until=before)]:
-            yield window
-        width = min(2 * width, _WIDEST if len(window) < _WINDOW // 2 else width)
-        before = low
+
+    def __init__(self, client: Client, agent: str, before: int, at: int) -> None:
+        self._client = client
+        self._agent = agent
+        self._before = before
+        self._at = at
+        self._width = _FIRST
+
+    async def next(self) -> list[Message]:
+        """Return the next window towards the beginning, itself in order; empty in front of the first message."""
+        window: list[Message] = []
+        while self._before > 1 and not window:
+            low = max(self._before - self._width, 1)
+            window = await Forwards(self._client, self._agent, low - 1, self._at, until=self._before).all()
+            self._width = min(2 * self._width, _WIDEST if len(window) < _WINDOW // 2 else self._width)
+            self._before = low
+        return window
 
 
 async def event_at(client: Client, agent: str, seq: int) -> Event | None:
@@ -88,7 +114,8 @@ class Filling:
     async def before(self, seq: int, most: int | None = None) -> None:
         """Take messages in front of a seq, ``most`` of them if that is given."""
         taken = 0
-        async for window in backwards(self._client, self._agent, seq, self._at):
+        earlier = Backwards(self._client, self._agent, seq, self._at)
+        while window := await earlier.next():
             learn_calls(self.layout, window)
             for message in reversed(window):
                 if taken == most or not self.page.take(render(message, self.layout, self.look), first=True):
@@ -96,10 +123,11 @@ class Filling:
                     return
                 taken += 1
 
-    async def after(self, seq: int, until: int | None = None) -> None:
-        """Take messages behind a seq, up to another one if that is given."""
-        async for message in forwards(self._client, self._agent, seq, self._at):
-            is_wanted = until is None or message["seq"] <= until
-            if not is_wanted or not self.page.take(render(message, self.layout, self.look)):
-                self.more_after = True
-                return
+    async def after(self, seq: int) -> None:
+        """Take messages behind a seq."""
+        later = Forwards(self._client, self._agent, seq, self._at)
+        while window := await later.next():
+            for message in window:
+                if not self.page.take(render(message, self.layout, self.look)):
+                    self.more_after = True
+                    return

@@ -7,7 +7,6 @@ paths in a tree: once a message is in both, so is everything before it, and the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from reel.mcp.answers.answer import Answer
@@ -16,7 +15,7 @@ from reel.mcp.answers.page import Page
 from reel.mcp.answers.rendering import Look, moment, render
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
-from reel.mcp.tools.logs import backwards, forwards, learn_calls
+from reel.mcp.tools.logs import Backwards, Forwards, learn_calls
 from reel.mcp.tools.own_session import own_session
 from reel.reading.layout import Layout
 from reel.replies import AgentInfo
@@ -54,17 +53,18 @@ async def lost(desk: Desk, given: Arguments) -> Answer:
     room = Answer((own,), after=("x" * (_LINES + 4 * len(found.name)),)).room(budget)
     page = Page(room)
     newest, start = (found.head, found.head + 1) if cursor is None else (cursor.at or 0, cursor.seq)
-    async for seam in _seams(desk, found, newest):
-        more = await _fill(page, _taken_out(desk, found, seam, min(start, seam.before + 1)), desk.look(at=seam.before))
+    for seam in await _seams(desk, found, newest):
+        taken_out = _TakenOut(desk, found, seam, min(start, seam.before + 1))
+        more = await _fill(page, taken_out, desk.look(at=seam.before))
         if page.seqs is not None or start <= seam.before:
             return _answer(found, page, seam, own, more=more)
     return Answer((f"Nothing was taken out of {found.name}: all that was said there is still in it.{own}",))
 
 
-async def _fill(page: Page, windows: AsyncIterator[list[Message]], look: Look) -> bool:
+async def _fill(page: Page, taken_out: _TakenOut, look: Look) -> bool:
     """Fill a page from its end, and return whether there was more."""
     layout = Layout()
-    async for window in windows:
+    while window := await taken_out.next():
         learn_calls(layout, window)
         for message in reversed(window):
             if not page.take(render(message, layout, look), first=True):
@@ -72,47 +72,59 @@ async def _fill(page: Page, windows: AsyncIterator[list[Message]], look: Look) -
     return False
 
 
-async def _seams(desk: Desk, found: AgentInfo, newest: int) -> AsyncIterator[_Seam]:
-    """Yield the seams up to a seq, the newest first."""
+async def _seams(desk: Desk, found: AgentInfo, newest: int) -> list[_Seam]:
+    """Return the seams up to a seq, the newest first."""
     page = await desk.client.history(found.id, kinds=sorted(REPLACING), before=newest + 1, last=_SEAMS)
-    for event in reversed(page.events):
-        yield _Seam(event, event["command"] - 1)
+    return [_Seam(event, event["command"] - 1) for event in reversed(page.events)]
 
 
-async def _taken_out(desk: Desk, found: AgentInfo, seam: _Seam, start: int) -> AsyncIterator[list[Message]]:
-    """Yield what a seam took out in front of a seq, in windows that go back."""
-    copied = await _copied(desk, found, seam)
-    async for window in backwards(desk.client, found.id, start, seam.before):
+class _TakenOut:
+    """What a seam took out, in front of a seq."""
+
+    def __init__(self, desk: Desk, found: AgentInfo, seam: _Seam, start: int) -> None:
+        self._client = desk.client
+        self._found = found
+        self._states = {seam.seq, found.head}
+        self._before = seam.before
+        self._earlier = Backwards(desk.client, found.id, start, seam.before)
+        self._copied: set[str] | None = None
+        self._is_over = False
+
+    async def next(self) -> list[Message]:
+        """Return the next window towards the beginning; empty at the place where the states part."""
+        wanted: list[Message] = []
+        while not wanted and not self._is_over and (window := await self._earlier.next()):
+            gone = await self._gone(window)
+            self._is_over = len(gone) < len(window)
+            if gone and self._copied is None:
+                self._copied = await self._refs_of_copies()
+            wanted = [each for each in gone if each.get("ref") not in (self._copied or ())]
+        return wanted
+
+    async def _gone(self, window: list[Message]) -> list[Message]:
+        """Return those of some messages that are in neither of the later states."""
         low, high = window[0]["seq"] - 1, window[-1]["seq"] + 1
-        there = set()
-        for at in {seam.seq, found.head}:
-            there |= {each["seq"] async for each in forwards(desk.client, found.id, low, at, until=high)}
-        gone = [each for each in window if each["seq"] not in there]
-        if wanted := [each for each in gone if each.get("ref") not in copied]:
-            yield wanted
-        if len(gone) < len(window):
-            return
+        there: set[int] = set()
+        for at in self._states:
+            later = await Forwards(self._client, self._found.id, low, at, until=high).all()
+            there |= {each["seq"] for each in later}
+        return [each for each in window if each["seq"] not in there]
 
-
-async def _copied(desk: Desk, found: AgentInfo, seam: _Seam) -> set[str]:
-    """Return the ids of the messages that a compaction has kept: they are in the log again, as ``id@summary``."""
-    refs = set()
-    page = await desk.client.messages(found.id, since=seam.before, limit=_COPIES, at=found.head)
-    for message in page.messages:
-        original, is_copy, _ = message.get("ref", "").rpartition("@")
-        if is_copy:
-            refs.add(original)
-    return refs
+    async def _refs_of_copies(self) -> set[str]:
+        """Return the ids of the messages that a compaction has kept: they are in the log again, as ``id@summary``."""
+        found = self._found
+        page = await self._client.messages(found.id, since=self._before, limit=_COPIES, at=found.head)
+        return {original for each in page.messages if (original := each.get("ref", "").rpartition("@")[0])}
 
 
 def _answer(found: AgentInfo, page: Page, seam: _Seam, own: str, *, more: bool) -> Answer:
     event = seam.event
     what = f"{_WORDS.get(event['kind'], event['kind'])} at #{event['seq']}, {moment(event['time'])}"
     again = f"lost(conversation={found.name!r}, cursor="
-    older = f"What was taken out before that: {again}'{Cursor('before', seam.seq, 0, seam.seq - 1)}')"
+    older = f"What was taken out before that: {again}'{Cursor('before', seam.seq, at=seam.seq - 1)}')"
     if page.seqs is None:
         return Answer((f"That was all that {what}, took out of {found.name}.{own}", older))
     heading = f"This is what {what}, took out of {found.name}; the newest of it is at the end.{own}"
-    before = f"Before it: {again}'{Cursor('before', page.seqs[0], 0, seam.seq)}')"
+    before = f"Before it: {again}'{Cursor('before', page.seqs[0], at=seam.seq)}')"
     followed = f"What followed: read(conversation={found.name!r}, cursor='{Cursor('after', seam.before)}')"
     return Answer((heading,), page.text, (*([before] if more else []), older, followed))

@@ -100,12 +100,13 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
         order="updated", details=True, tags={"cwd": desk.directory}, alive=True, limit=_ROWS
     )
     rows = live_rows(page.agents, tool_of(desk.client_name), int(time.time() * 1000))
+    where = desk.where(everywhere=False)
     if len(rows) == 1:
         said = age(rows[0].said or rows[0].updated)
-        return await desk.find(rows[0].id), f"it is the one of {desk.directory} that is being written, {said} ago"
+        return await desk.find(rows[0].id), f"it is the one {where} that is being written, {said} ago"
     if not rows:
         raise ToolError(
-            f"no conversation of {desk.directory} was written in the last 15 minutes, so your own is not known;"
+            f"no conversation {where} was written in the last 15 minutes, so your own is not known;"
             " name one, as conversations prints it"
         )
     names = " and ".join(row.name for row in rows[:2])

@@ -12,7 +12,7 @@ from reel.mcp.answers.page import Page
 from reel.mcp.answers.rendering import Look, Rendering, moment, render, render_text
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
-from reel.mcp.tools.logs import Filling, event_at, forwards
+from reel.mcp.tools.logs import Filling, Forwards, event_at
 from reel.reading.layout import Layout
 from reel.replies import AgentInfo
 from reel.said.kinds import CONVERSATION, REPLACING
@@ -93,21 +93,21 @@ async def _inside(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int, sta
     rendering = await _message(desk.client, found, cursor.seq, state.at, look)
     if rendering is None:
         raise ToolError(f"{found.name} has no message #{cursor.seq} there; read it with seq {cursor.seq}")
-    heading = f"This is #{cursor.seq} of {found.name}, from character {cursor.offset:,} of {len(rendering.whole):,} on."
-    text, following = rendering.rest(cursor.offset, _room((heading,), found, budget))
+    heading = f"This is #{cursor.seq} of {found.name}, from where the cursor says on."
+    text, following = rendering.rest(cursor.part, cursor.offset, _room((heading,), found, budget))
     if not text:
         raise ToolError(
-            f"#{cursor.seq} of {found.name} ends at character {len(rendering.whole)}; read it with seq {cursor.seq}"
+            f"#{cursor.seq} of {found.name} is shorter than that cursor says; read it with seq {cursor.seq}"
         )
-    after = Cursor("after", cursor.seq, 0, state.at, cursor.thinking) if following is None else following
+    after = Cursor("after", cursor.seq, at=state.at, thinking=cursor.thinking) if following is None else following
     what = "It ends here; what comes after it" if following is None else "It goes on"
     return Answer((heading,), text, (f"{what}: {_call(found, after)}",))
 
 
 async def _message(client: Client, found: AgentInfo, seq: int, at: int, look: Look) -> Rendering | None:
     """Return a message, or another event with a text, as it is in a state."""
-    async for message in forwards(client, found.id, seq - 1, at, until=seq + 1):
-        return render(message, Layout(), look)
+    if window := await Forwards(client, found.id, seq - 1, at, until=seq + 1).next():
+        return render(window[0], Layout(), look)
     event = await event_at(client, found.id, seq)
     if event is None or event["kind"] not in ("system", "note"):
         return None
@@ -166,9 +166,9 @@ def _answer(found: AgentInfo, filling: Filling, what: str, state: _State) -> Ans
         return Answer((f"There is nothing: {what} {found.name}.", f"What is said later: {later}"))
     after = []
     if filling.more_before:
-        after.append(f"Before it: {_call(found, Cursor('before', seqs[0], 0, state.at, thinking))}")
+        after.append(f"Before it: {_call(found, Cursor('before', seqs[0], at=state.at, thinking=thinking))}")
     if filling.more_after:
-        after.append(f"After it: {_call(found, Cursor('after', seqs[1], 0, state.at, thinking))}")
+        after.append(f"After it: {_call(found, Cursor('after', seqs[1], at=state.at, thinking=thinking))}")
     elif state.is_now:
         after.append(f"What is said later: {_call(found, Cursor('after', seqs[1], thinking=thinking))}")
     return Answer((_heading(found, what, past=not state.is_now),), filling.page.text, tuple(after))

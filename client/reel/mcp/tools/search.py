@@ -18,6 +18,9 @@ _SNIPPET = 500
 _TITLE = 120
 # The bytes of the words of a query that an answer repeats.
 _QUERY = 200
+# The characters of a snippet that may end within a word, and of a piece of a word that may be one of a key.
+_FULL_SNIPPET = 240
+_PIECE = 12
 # The most characters of a cursor.
 _CURSOR = 40
 _HOW = "Read what is around one: read(conversation='NAME', seq=N)."
@@ -81,5 +84,15 @@ def _group(desk: Desk, hits: list[Hit]) -> list[str]:
 def _hit(desk: Desk, hit: Hit) -> list[str]:
     what = hit.role or ("note" if hit.kind == "note" else "its name or title")
     state = "" if hit.live else ", no longer in the conversation"
-    snippet = beginning(flat(safe(desk.mask(hit.snippet)).replace("\\n", " ")), _SNIPPET)
+    snippet = beginning(flat(safe(flat(desk.mask(_whole_words(hit))))), _SNIPPET)
     return [f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}", f"    {snippet}"]
+
+
+def _whole_words(hit: Hit) -> str:
+    """Return a snippet without the pieces of words at its ends: nobody can tell whether these are a part of a key."""
+    text, first = hit.snippet, hit.matches[0][0] if hit.matches else 0
+    begin = first if " " not in text[:first].strip() and first >= _PIECE else 0
+    if len(text) < _FULL_SNIPPET:
+        return text[begin:]
+    *words, _piece = text[begin:].rsplit(None, 1)
+    return " ".join(words) or text[begin:][: hit.matches[0][1] - begin if hit.matches else 0]

@@ -91,8 +91,8 @@ TOOLS = (
         "search",
         "Search earlier conversations",
         "Search earlier conversations: find what was said, decided, tried or printed before, by people, agents and"
-        " tools, in this project (or everywhere), also what was compacted or cleared. Gives hits with conversation, seq,"
-        " date, role and a snippet; then use read. Every word must occur: use few, distinctive words. Also"
+        " tools, in this project (or everywhere), also what was compacted or cleared. Gives hits with conversation,"
+        " seq, date, role and a snippet; then use read. Every word must occur: use few, distinctive words. Also"
         ' "a phrase", one OR other, -without, begin*, role:user, agent:NAME, after:2026-11-01, before:2026-12,'
         " live:no (no longer in its conversation).",
         {

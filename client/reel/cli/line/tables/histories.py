@@ -94,10 +94,13 @@ COMMANDS = (
         "let agents read earlier conversations",
         "mcp",
         "reel mcp",
-        (option("--write", action="store_true", help="also let agents keep notes in conversations"),),
+        (
+            option("--write", action="store_true", help="also let agents keep notes in conversations"),
+            option("--show-secrets", action="store_true", help="show keys and passwords as they are"),
+        ),
         notes="A server of the Model Context Protocol on stdin and stdout, which agents such as\n"
         "Claude Code start themselves. With it, they search what was said before, read it,\n"
         "and get back what a compaction dropped. It changes nothing, unless --write lets\n"
-        "them keep notes.",
+        "them keep notes. Keys and passwords in what was said are hidden.",
     ),
 )
