@@ -1,4 +1,4 @@
-"""What a model may call: each tool is a module with what it is told of it, and the function that answers.
+"""What a model may call: each tool is a module with the function that answers. Begin with :mod:`reel.mcp.tools.table`.
 
-They read, and what they find becomes an answer; only ``note`` writes. Begin with ``table``.
+They read, and what they find becomes an answer; only ``note`` writes.
 """
