@@ -99,8 +99,8 @@ COMMANDS = (
             option("--show-secrets", action="store_true", help="show keys and passwords as they are"),
         ),
         notes="A server of the Model Context Protocol on stdin and stdout, which agents such as\n"
-        "Claude Code start themselves. With it, they search what was said before, read it,\n"
-        "and get back what a compaction dropped. It changes nothing, unless --write lets\n"
-        "them keep notes. Keys and passwords in what was said are hidden.",
+        "Claude Code start themselves. With it, they search what was said before, read\n"
+        "it, and get back what a compaction dropped. It changes nothing, unless --write\n"
+        "lets them keep notes. Keys and passwords in what was said are hidden.",
     ),
 )
