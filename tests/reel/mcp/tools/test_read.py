@@ -15,8 +15,8 @@ def talk(client: Client, name: str, messages: int = 12, length: int = 10, **deta
     """Make a conversation, and return the seqs of its messages."""
     client.create(name, **details)
     for number in range(messages):
-        role = "assistant" if number % 2 else "user"
-        client.add(name, {"role": role, "content": f"{name} says {number} {'x' * length}"})
+        said: Any = {"role": "assistant" if number % 2 else "user", "content": f"{name} says {number} {'x' * length}"}
+        client.add(name, said)
     return [message["seq"] for message in client.messages(name).messages]
 
 
