@@ -371,9 +371,10 @@ If LABEL is empty, go back to the newest mark with a message after it."
    (list (completing-read (format "Rewind %s to (empty: the newest mark): " (reel--name))
                           (completion-table-dynamic #'reel--marks))))
   (let* ((reply (reel--command 'rewind :label (reel--optional label)))
-         (seq (format "#%d" (plist-get reply :target))))
-    (message "%s: back at mark %s; %s set aside" (reel--name)
-             (if (string-empty-p label) seq (format "%s (%s)" label seq))
+         (seq (format "#%d" (plist-get reply :target)))
+         (called (or (plist-get reply :label) label)))
+    (message "%s: back at %s; %s set aside" (reel--name)
+             (if (string-empty-p called) (concat "mark " seq) (format "%s (%s)" called seq))
              (reel-text-count (plist-get reply :dropped) "message"))))
 
 ;;;###autoload

@@ -29,7 +29,7 @@ def _named(agent: Mapping[str, Any], origin: str | None, context: str) -> Iterat
     yield "messages", str(agent["messages"])
     yield "head", f"#{agent['head']}"
     yield "marks", ", ".join(f"{mark['label'] or ''} #{mark['seq']}".strip() for mark in agent["marks"])
-    yield "waiting for", ", ".join(f"{call['name']} {call['id']}" for call in agent["open_calls"])
+    yield "turn", ", ".join(f"{call['name']} {call['id']}" for call in agent["open_calls"])
     yield "context", context
     yield "tags", ", ".join(f"{name}={value}" for name, value in sorted(agent["tags"].items()))
     yield "cloned from", source and f"{origin or source['agent']} at #{source['at']}"

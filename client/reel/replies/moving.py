@@ -29,7 +29,7 @@ class Marked(NamedTuple):
 
 
 class Rewound(NamedTuple):
-    """The conversation was rewound to ``target``, the mark's seq; ``dropped`` records left it."""
+    """The conversation was rewound to ``target``, the seq of the mark ``label``; ``dropped`` records left it."""
 
     agent: str
     head: int
@@ -38,6 +38,7 @@ class Rewound(NamedTuple):
     target: int
     dropped: int
     was: int
+    label: str | None = None
     repeated: bool = False
 
 

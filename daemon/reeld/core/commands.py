@@ -136,7 +136,8 @@ def rewind(stage: Stage, state: State, label: str | None, kept: Extent | None = 
     was, dropped = stage.head, state.conversation.extent.records - kept.records
     data = {"target": target.seq} if label is None else {"label": label, "target": target.seq}
     command = stage.put("rewind", stage.next_seq, data=data, parent=target.id)
-    return stage.reply(command, target=target.seq, dropped=dropped, was=was)
+    named = {} if target.label is None else {"label": target.label}
+    return stage.reply(command, target=target.seq, **named, dropped=dropped, was=was)
 
 
 def no_such_mark(state: State, label: str | None) -> NoSuchMark:

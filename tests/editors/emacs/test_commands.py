@@ -135,7 +135,7 @@ def test_mark_and_rewind_in_emacs(client: Client, emacs: Emacs, demo: Callable[[
     emacs.until_said("demo: back at mark #7; 1 message set aside")
     demo()
     emacs.type("rh\t\r")
-    emacs.until_said("demo: back at mark here (#4); 2 messages set aside")
+    emacs.until_said("demo: back at here (#4); 2 messages set aside")
     demo()
 
     assert ["Hello"] == texts(client, "demo")

@@ -88,7 +88,7 @@ def test_mark_rewind_undo_redo_and_clear_in_nvim(demo: Nvim) -> None:
     assert [
         "demo: marked as here (#2)",
         "demo: added #3",
-        "demo: back at mark here (#2); 1 message set aside",
+        "demo: back at here (#2); 1 message set aside",
         "demo: undid the rewind (#4); :Reel redo does it again",
         "demo: redid the rewind (#4)",
         "demo: undid the rewind (#4); :Reel redo does it again",
@@ -139,7 +139,7 @@ def test_info_in_nvim(demo: Nvim, client: Client) -> None:
         "messages     2",
         "head         #4",
     ] == said[:4]
-    assert ["marks        here #2", "waiting for  weather c1"] == said[4:6]
+    assert ["marks        here #2", "turn         weather c1"] == said[4:6]
     assert "followers    1" == said[-1]
 
 

@@ -64,7 +64,7 @@ def test_mark_and_rewind_in_vim(vim: Vim, client: Client) -> None:
     assert "demo: back at mark #3; 1 message set aside" == vim.run("Reel rewind")
     vim.shows()
     vim.run("Reel send two")
-    assert "demo: back at mark here and now (#2); 1 message set aside" == vim.run("Reel rewind here and now")
+    assert "demo: back at here and now (#2); 1 message set aside" == vim.run("Reel rewind here and now")
 
     assert "nowhere" in vim.run("Reel rewind nowhere")
     assert 1 == len(client.agent("demo").marks)
@@ -139,7 +139,7 @@ def test_info_in_vim(vim: Vim, client: Client) -> None:
 
     assert "name         demo" == first
     assert f"id           {client.agent('demo').id}" in lines
-    assert ["messages     1", "head         #4", "marks        here #3, #4", "waiting for  look c1"] == lines[1:5]
+    assert ["messages     1", "head         #4", "marks        here #3, #4", "turn         look c1"] == lines[1:5]
     assert vim.run("Reel info").startswith("name         other\n")
     client.kill("other")
     assert "\nstate        killed\n" in vim.run("Reel info")

@@ -19,7 +19,7 @@ def test_every_command_in_vs_code(daemon: Daemon, client: Client, editor: VSCode
     assert laid(("user #2", "first"), ("user #4", "second\nwith two lines")) == editor.shows("demo", "second")
     came = editor.run("rewind", answers=["here"])
     assert ["the newest mark", "here"] == came["asked"][0]["choices"]
-    assert ["demo: back at mark here (#3); 1 message set aside"] == came["said"]
+    assert ["demo: back at here (#3); 1 message set aside"] == came["said"]
     assert laid(("user #2", "first")) == editor.shows("demo", "second", gone=True)
     assert ["demo: undid the rewind (#5); Reel: Redo does it again"] == editor.run("undo")["said"]
     editor.shows("demo", "second")

@@ -32,7 +32,7 @@ def test_every_fact_has_a_line() -> None:
             "messages     3",
             "head         #9",
             "marks        one #2, #4",
-            "waiting for  look c1",
+            "turn         look c1",
             "tags         a=1, b=2",
         ),
         "cloned from  origin at #7",

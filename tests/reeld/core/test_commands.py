@@ -190,6 +190,15 @@ def test_repeated_bare_rewind_walks_back(do: Callable[..., Any], state: State) -
         do(commands.rewind, state, None)
 
 
+def test_a_bare_rewind_says_where_it_went(do: Callable[..., Any], state: State) -> None:
+    """The reply names the mark, whoever named it; one without a label has no name."""
+    for label in (None, "draft"):
+        do(commands.mark, label)
+        do(commands.add, _rows("one"))
+
+    assert ["draft", "nothing"] == [do(commands.rewind, state, None).get("label", "nothing") for _ in range(2)]
+
+
 def test_a_bare_rewind_without_marks(do: Callable[..., Any], state: State) -> None:
     """An agent that was never marked has nothing to go back to, and is named."""
     do(commands.add, _rows("one"))

@@ -59,7 +59,7 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None)
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),
-        ("waiting for", _next_turn(info)),
+        ("turn", _next_turn(info)),
         ("followers", str(info.attached)),
         ("created", ctx.clock(info.created)),
         ("updated", ctx.clock(info.updated)),

@@ -10,6 +10,8 @@ from reel.said.messages import Event
 # How much of an event's content is shown if there is no terminal to set the limit.
 _GIST = 200
 _KIND = 12
+# What people read in place of the protocol's word.
+_KINDS = {"agent_killed": "killed"}
 _STYLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_call": "call", "tool_result": "result"}
 
 
@@ -29,7 +31,7 @@ class EventLines:
 
     def layout(self, event: Event, margin: int = 0) -> Line:
         """Lay out an event: seq, time, kind and the beginning of its content; a margin is left free."""
-        kind, seq = event["kind"], f"#{event['seq']}"
+        kind, seq = _KINDS.get(event["kind"], event["kind"]), f"#{event['seq']}"
         head = f"{seq:>6}  {self._clock(event.get('sent', event['time']))}  "
         taken = margin + len(head) + max(_KIND, len(kind)) + 2
         room = _GIST if self._width is None else max(self._width - taken, 1)

@@ -17,9 +17,9 @@ def test_rewind_to_a_label_or_the_newest_mark(reel: Reel, talk: str) -> None:
     """A rewind goes to the label, or to the newest mark with messages after it."""
     assert f"{talk}: marked as draft (#5)\n" == reel("mark", talk, "draft").out
     reel("add", talk, "dropped")
-    assert f"{talk}: back at mark draft (#5); 1 message set aside\n" == reel("rewind", talk, "draft").out
+    assert f"{talk}: back at draft (#5); 1 message set aside\n" == reel("rewind", talk, "draft").out
     reel("add", talk, "dropped")
-    assert f"{talk}: back at mark #5; 1 message set aside\n" == reel("rewind", talk).out
+    assert f"{talk}: back at draft (#5); 1 message set aside\n" == reel("rewind", talk).out
     assert 2 == len(texts(reel, talk))
 
 

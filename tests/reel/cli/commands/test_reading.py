@@ -88,7 +88,7 @@ def test_info_says_who_has_the_next_turn(reel: Reel, talk: str) -> None:
     """It waits for the user after an answer, for the assistant after a question, and for the results of open calls."""
 
     def waiting_for() -> str:
-        return reel("info", talk).out.partition("waiting for")[2].splitlines()[0].strip()
+        return reel("info", talk).out.partition("\nturn ")[2].splitlines()[0].strip()
 
     assert "the user" == waiting_for()
     reel("add", talk, "And who makes them?")

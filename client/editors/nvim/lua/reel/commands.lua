@@ -151,8 +151,9 @@ end
 function all.rewind(given)
   local label = optional(given.text)
   write('rewind', { label = label }, function(result)
-    local mark = label and ('%s (#%d)'):format(label, result.target) or '#' .. result.target
-    return ('back at mark %s; %s set aside'):format(mark, count(result.dropped, 'message'))
+    local called = result.label or label
+    local mark = called and ('%s (#%d)'):format(called, result.target) or 'mark #' .. result.target
+    return ('back at %s; %s set aside'):format(mark, count(result.dropped, 'message'))
   end)
 end
 

@@ -146,8 +146,9 @@ enddef
 
 def Rewind(its: dict<any>, label: string): string
   const reply = Change(its, 'rewind', Given('label', label))
-  const mark = label == '' ? $'#{reply.target}' : $'{label} (#{reply.target})'
-  return $'{its.name}: back at mark {mark}; {words.Count(reply.dropped, 'message')} set aside'
+  const called = reply->get('label', label)
+  const mark = called == '' ? $'mark #{reply.target}' : $'{called} (#{reply.target})'
+  return $'{its.name}: back at {mark}; {words.Count(reply.dropped, 'message')} set aside'
 enddef
 
 def Undo(its: dict<any>): string

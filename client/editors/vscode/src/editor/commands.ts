@@ -117,9 +117,10 @@ export const commands: Record<string, Command> = {
     const { name, agent } = await current(desk);
     const label = given ?? (await chooseMark(desk, name, agent));
     if (label === undefined) return;
-    const reply = await desk.client.call<{ target: number; dropped: number }>("rewind", { agent, ...(label ? { label } : {}) });
-    const mark = label ? `${label} (#${reply.target})` : `#${reply.target}`;
-    desk.screen.say(`${name}: back at mark ${mark}; ${count(reply.dropped, "message")} set aside`);
+    const reply = await desk.client.call<{ target: number; label?: string; dropped: number }>("rewind", { agent, ...(label ? { label } : {}) });
+    const called = reply.label ?? label;
+    const mark = called ? `${called} (#${reply.target})` : `mark #${reply.target}`;
+    desk.screen.say(`${name}: back at ${mark}; ${count(reply.dropped, "message")} set aside`);
   },
 
   async undo(desk) {
