@@ -57,7 +57,7 @@ _BEHIND_ESCAPE = re.compile(f"(?:{_ESCAPE})?+")
 _BESIDE_LETTERS = frozenset("/.")
 
 
-def _any_of(starts: Iterable[str]) -> str:
+def any_of(starts: Iterable[str]) -> str:
     """Return an expression for any of these beginnings, the longest first.
 
     Those with the same first character are together: the engine passes over all of them with one look.
@@ -75,9 +75,9 @@ for _shape in SHAPES:
 _INSIDE = [start for start, (shape, *_) in _BY_START.items() if shape.before != (0,) or not start[0].isalnum()]
 _OUTSIDE = [start for start in _BY_START if start not in _INSIDE]
 # Most positions are passed over with one look at the character before. Groups would cost as much again.
-_STARTS = f"(?:(?<![A-Za-z0-9_+-])|{_ESCAPE})(?:{_any_of(_OUTSIDE)})|{_any_of(_INSIDE)}"
+_STARTS = f"(?:(?<![A-Za-z0-9_+-])|{_ESCAPE})(?:{any_of(_OUTSIDE)})|{any_of(_INSIDE)}"
 _OF_SHAPES = re.compile(_STARTS)
-_ALL = re.compile(f"{_STARTS}|{_any_of([ADDRESS, PRIVATE_KEY])}|{SIGN}|{HEADER}")
+_ALL = re.compile(f"{_STARTS}|{any_of([ADDRESS, PRIVATE_KEY])}|{SIGN}|{HEADER}")
 
 
 @cache

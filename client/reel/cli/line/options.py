@@ -87,6 +87,7 @@ class Options(SimpleNamespace):
     prefix: str | None = None
     reason: str | None = None
     records: bool = False
+    redact: bool = False
     replace: bool = False
     report: str | None = None
     restore_purged: bool = False

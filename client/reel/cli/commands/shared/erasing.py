@@ -31,13 +31,13 @@ def warn_of_backups(ctx: Context, remedy: str) -> None:
     """Print which backups may still contain what is erased: scheduled ones, and copies from before a migration."""
     stats = ctx.client.stats()
     named = backups_of(ctx) or []
-    left = [path for path in _known_backups(stats) if path not in named]
+    left = [path for path in known_backups(stats) if path not in named]
     if left:
         more = f" and {count(len(left) - _LISTED, 'older one')}" if len(left) > _LISTED else ""
         ctx.out.warn(f"these may still have it: {', '.join(left[:_LISTED])}{more}; {remedy}")
 
 
-def _known_backups(stats: dict[str, Any]) -> list[str]:
+def known_backups(stats: dict[str, Any]) -> list[str]:
     """Return the paths of the backups that the daemon knows, and of the copies beside its database, the newest first.
 
     Args:

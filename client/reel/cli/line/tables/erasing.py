@@ -61,4 +61,22 @@ COMMANDS = (
         "makes by itself; the command says where these are.\n"
         "$REEL_AGENT is not used: name each conversation.",
     ),
+    Command(
+        "secrets",
+        "",
+        "list stored keys and passwords, or erase them",
+        "secrets",
+        "reel secrets\n  reel secrets --redact",
+        (
+            option("--redact", action="store_true", help="erase those that are not masked, for good"),
+            _BACKUP,
+            _YES,
+        ),
+        notes="Of each, it says which kind it is, where it is, whether a mark stands for it,\n"
+        'when it was seen first, and whether it was sent to a model: "sent" if an answer\n'
+        'follows it in its conversation, else "not known". The same fingerprint is the\n'
+        "same secret. A repeated look reads only what is new.\n"
+        "--redact shows the list, asks, and erases the secrets in all conversations, the\n"
+        "search index, and the backups that it finds. It says what it could not reach.",
+    ),
 )
