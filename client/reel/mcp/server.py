@@ -14,13 +14,16 @@ from urllib.parse import unquote, urlsplit
 import anyio
 
 from reel.base.errors import ReelError
-from reel.mcp.answers.answer import MAX_BUDGET, beginning
+from reel.importing.adding.masking import Masking
+from reel.mcp.answers.answer import MAX_BUDGET, beginning, size
 from reel.mcp.daemon import Daemon
+from reel.mcp.freshness import Freshness
 from reel.mcp.protocol.frames import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, ProtocolError, Request
 from reel.mcp.protocol.peer import Peer
 from reel.mcp.protocol.stdio import lines_from, write_all
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
+from reel.mcp.tools.own_session import caller_of
 from reel.mcp.tools.table import INSTRUCTIONS, TOOLS
 from reel.version import __version__
 
@@ -34,6 +37,8 @@ _SENDER = "io.modelcontextprotocol/clientInfo"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 _INFO = {"name": "reel", "title": "Reel: earlier conversations", "version": __version__}
 _CAPABILITIES: dict[str, Any] = {"tools": {}}
+# The bytes of the line about what is not read in yet.
+_STATE = 200
 # What clients may keep of the newest protocol's answers, and for how long: nothing, since each may change any time.
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}
 
@@ -46,12 +51,14 @@ class Options(NamedTuple):
         starts: whether to start a daemon if none runs.
         writes: whether there is the tool that keeps notes.
         shows_secrets: whether keys and passwords are shown as they are.
+        new_masking: what an import does with keys and passwords; ``None`` not to bring in what tools have written.
     """
 
     socket: str
     starts: bool = True
     writes: bool = False
     shows_secrets: bool = False
+    new_masking: Callable[[], Masking] | None = None
 
 
 class Server:
@@ -62,13 +69,22 @@ class Server:
         daemon: the daemon.
         environment: the variables of its environment.
         directory: its working directory.
+        freshness: brings in what tools have written, if that is wanted.
     """
 
-    def __init__(self, options: Options, daemon: Daemon, environment: Mapping[str, str], directory: str) -> None:
+    def __init__(
+        self,
+        options: Options,
+        daemon: Daemon,
+        environment: Mapping[str, str],
+        directory: str,
+        freshness: Freshness | None = None,
+    ) -> None:
         self._options = options
         self._daemon = daemon
         self._environment = environment
         self._directory = directory
+        self._freshness = freshness
         self._client_name = ""
         self._has_roots = False
         self._root: str | None = None
@@ -134,11 +150,20 @@ class Server:
             there = ", ".join(self._tools)
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {name!r}; call one of {there} with an object")
         try:
-            arguments = Arguments(tool.name, given, tool.parameters)
-            answer = await tool.answer(await self._desk(request), arguments)
+            desk = await self._desk(request)
+            state = await self._settled(desk)
+            arguments = Arguments(tool.name, given, tool.parameters, kept=size(state))
+            answer = await tool.answer(desk, arguments)
         except (ToolError, ReelError) as error:
             return _content(_in_a_sentence(error), is_error=True)
-        return _content(answer.text, is_error=False)
+        return _content(f"{answer.text}{state}", is_error=False)
+
+    async def _settled(self, desk: Desk) -> str:
+        """Wait a moment for what tools have written, and return the line about what is not read in yet, if any."""
+        if self._freshness is None:
+            return ""
+        state = await self._freshness.settle(caller_of(desk))
+        return f"\n{beginning(state, _STATE)}" if state else ""
 
     async def _desk(self, request: Request) -> Desk:
         """Return what a call works with."""
@@ -205,7 +230,9 @@ def _working_directory() -> str:
 async def serve(options: Options) -> None:
     """Answer the client on stdin and stdout until it closes its end."""
     daemon = Daemon(options.socket, starts=options.starts)
-    server = Server(options, daemon, os.environ, _working_directory())
+    masking = options.new_masking
+    freshness = None if masking is None else Freshness(options.socket, os.environ, masking)
+    server = Server(options, daemon, os.environ, _working_directory(), freshness)
     stdin, stdout = 0, 1
 
     async def write(line: bytes) -> None:
@@ -217,6 +244,8 @@ async def serve(options: Options) -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run)
+        if freshness is not None:
+            tasks.start_soon(freshness.run)
         server.peer = Peer(lines_from(stdin), write, server.handle, note)
         await server.peer.run()
         tasks.cancel_scope.cancel()

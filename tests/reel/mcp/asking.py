@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import anyio
 
 from reel.mcp.daemon import Daemon as Connection
+from reel.mcp.freshness import Freshness
 from reel.mcp.protocol.frames import Request
 from reel.mcp.server import Options, Server
 from tests.daemon import Daemon
@@ -55,13 +56,19 @@ class Asker:
 
 @asynccontextmanager
 async def asker(
-    daemon: Daemon, directory: str = "", environment: Mapping[str, str] | None = None, **options: Any
+    daemon: Daemon,
+    directory: str = "",
+    environment: Mapping[str, str] | None = None,
+    freshness: Freshness | None = None,
+    **options: Any,
 ) -> AsyncIterator[Asker]:
     """Run a server for a block."""
     with anyio.fail_after(PATIENCE):
         connection = Connection(daemon.socket, starts=False)
-        server = Server(Options(daemon.socket, **options), connection, environment or {}, directory)
+        server = Server(Options(daemon.socket, **options), connection, environment or {}, directory, freshness)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(connection.run)
+            if freshness is not None:
+                tasks.start_soon(freshness.run)
             yield Asker(server)
             tasks.cancel_scope.cancel()

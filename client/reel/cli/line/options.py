@@ -72,6 +72,7 @@ class Options(SimpleNamespace):
     model: str | None = None
     names: str | None = None
     no_browser: bool = False
+    no_import: bool = False
     no_pager: bool = False
     no_start: bool = False
     no_stdin: bool = False

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from reel.importing.adding import state_file
 from reel.importing.steps import Source
@@ -14,6 +15,18 @@ from reel.importing.values import digest
 
 # Incremented when the readers or the keys change: what was read before is read again.
 _VERSION = 4
+
+
+class Place(NamedTuple):
+    """The file of a source, and the name of its conversation, which begins with that of the tool."""
+
+    path: str
+    conversation: str
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool."""
+        return self.conversation.partition("/")[0]
 
 
 class Seen:
@@ -47,6 +60,14 @@ class Seen:
                 if facts == _facts(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
                     return len(agents)
         return None
+
+    def has(self, source: Source) -> bool:
+        """Return whether a source was imported before, whatever has happened to it since."""
+        return _key(source) in self._sources
+
+    def places(self) -> list[Place]:
+        """Return where the sources are that were imported before."""
+        return [Place(*key.split("\0")[:2]) for key in self._sources]
 
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
         """Record that a source was imported into agents, with their current heads."""

@@ -29,10 +29,12 @@ class Arguments:
         tool: the name of the tool.
         given: what the model wrote.
         known: the names of the tool's parameters.
+        kept: the bytes of the answer that something else needs.
     """
 
-    def __init__(self, tool: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    def __init__(self, tool: str, given: Mapping[str, Any], known: Mapping[str, Any], kept: int = 0) -> None:
         self._tool = tool
+        self._kept = kept
         self._given = {name: value for name, value in given.items() if value is not None}
         for name in self._given:
             if name not in known:
@@ -77,8 +79,8 @@ class Arguments:
 
     @property
     def budget(self) -> int:
-        """The bytes that the answer may have."""
-        return self.number("budget", MIN_BUDGET, MAX_BUDGET) or DEFAULT_BUDGET
+        """The bytes that the tool's part of the answer may have."""
+        return (self.number("budget", MIN_BUDGET, MAX_BUDGET) or DEFAULT_BUDGET) - self._kept
 
     @property
     def cursor(self) -> Cursor | None:

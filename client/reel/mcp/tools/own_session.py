@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reel.base.errors import NotFound
 from reel.importing.adding.described import TAG
+from reel.importing.refreshing import Caller
 from reel.importing.values import name_of
 from reel.mcp.tools.arguments import ToolError
 from reel.reading.wording import age
@@ -76,6 +77,12 @@ def live_rows(rows: Iterable[AgentRow], tool: str, now: int) -> list[AgentRow]:
         and now - (row.said or row.updated) <= LIVE
     ]
     return sorted(held, key=lambda row: -(row.said or row.updated))
+
+
+def caller_of(desk: Desk) -> Caller:
+    """Return whose transcript is to be read in for a call."""
+    named = named_session(desk.environment, desk.meta)
+    return Caller("" if named is None else named[0], tool_of(desk.client_name), desk.directory)
 
 
 async def own_session(desk: Desk) -> tuple[AgentInfo, str]:

@@ -34,6 +34,15 @@ def maskings(ctx: Context) -> Callable[[], Masking]:
     mode = mode_of(ctx)
     if "secrets" not in ctx.settings.importing and not os.path.exists(f"{state_directory()}/imported.json"):
         mode = _asked(ctx) or mode
+    return masking_by(mode)
+
+
+def masking_by(mode: str) -> Callable[[], Masking]:
+    """Return what makes a masking that does what a mode says.
+
+    Raises:
+        SettingsError: secrets are to be masked, and there can be no key for their fingerprints.
+    """
     return partial(Masking, mode, own_fingerprints() if mode == "mask" else str)
 
 

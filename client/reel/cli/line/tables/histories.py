@@ -97,6 +97,7 @@ COMMANDS = (
         (
             option("--write", action="store_true", help="also let agents keep notes in conversations"),
             option("--show-secrets", action="store_true", help="show keys and passwords as they are"),
+            option("--no-import", action="store_true", help="do not read in what tools have written since"),
         ),
         notes="A server of the Model Context Protocol on stdin and stdout, which agents such as\n"
         "Claude Code start themselves. With it, they search what was said before, read\n"

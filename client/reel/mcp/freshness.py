@@ -1,0 +1,72 @@
+"""Keeps what is read fresh: while calls come, what tools have written is brought in, in the background.
+
+A call waits a moment for it, and then says what is not read in yet: an answer a little out of date is better than none.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+
+import anyio
+
+from reel.base.errors import ReelError
+from reel.importing.adding.masking import Masking
+from reel.importing.refreshing import Caller, Refresher, Stopped
+
+# Seconds between the beginnings of two imports, and those that a call waits for one.
+_INTERVAL = 5.0
+_PATIENCE = 0.2
+
+
+class Freshness:
+    """Imports in the background.
+
+    Args:
+        socket: the path of the daemon's socket.
+        environment: says where the tools keep their histories.
+        new_masking: makes what is done with keys and passwords.
+    """
+
+    def __init__(
+        self, socket: str, environment: Mapping[str, str], new_masking: Callable[[], Masking] = Masking
+    ) -> None:
+        self._stopped = threading.Event()
+        self._refresher = Refresher(socket, environment, self._stopped.is_set, new_masking)
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._done = anyio.Event()
+        self._is_running = False
+        self._next = 0.0
+        self._problem = ""
+
+    async def run(self) -> None:
+        """Import when calls ask for it, until cancelled; then an import that is not done ends where it is."""
+        try:
+            async with anyio.create_task_group() as self._tasks:
+                await anyio.sleep_forever()
+        finally:
+            self._stopped.set()
+
+    async def settle(self, caller: Caller) -> str:
+        """Wait a moment for an import, and return what an answer has to say about it; empty if all is read in."""
+        now = anyio.current_time()
+        if self._tasks is not None and not self._is_running and now >= self._next:
+            self._next, self._is_running, self._done = now + _INTERVAL, True, anyio.Event()
+            self._tasks.start_soon(self._import, caller)
+        if self._is_running:
+            with anyio.move_on_after(_PATIENCE):
+                await self._done.wait()
+        if self._is_running:
+            what = self._refresher.at or "what was written since"
+            return f"Not read in yet: {what}. Call again in a few seconds for the newest."
+        return self._problem
+
+    async def _import(self, caller: Caller) -> None:
+        try:
+            await anyio.to_thread.run_sync(self._refresher.run, caller, abandon_on_cancel=True)
+            self._problem = ""
+        except Stopped:
+            pass
+        except (ReelError, OSError) as error:
+            self._problem = f"What tools wrote since is not read in: {error}"
+        finally:
+            self._is_running = False
+            self._done.set()

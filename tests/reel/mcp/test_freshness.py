@@ -1,0 +1,36 @@
+"""Keeping what is read fresh, with a server on a real daemon."""
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reel.mcp.freshness import Freshness
+from tests.daemon import Daemon
+from tests.reel.mcp.asking import asker
+
+pytestmark = pytest.mark.slow
+
+
+async def test_the_callers_own_session_is_read_in(
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that was never imported is found by the calls of its own agent, or they say that it is read in."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / ".claude/projects/-p/fresh.jsonl"
+    path.parent.mkdir(parents=True)
+    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "fresh", "cwd": "/p"}
+    path.write_text(json.dumps({**record, "message": {"role": "user", "content": "a fresh word"}}) + "\n")
+    environment = {"HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "fresh"}
+    freshness = Freshness(daemon.socket, environment)
+    async with asker(daemon, "/p", environment, freshness=freshness) as ask:
+        said = await ask("lost")
+        while said.is_error:
+            assert "not read in yet" in said.text
+            await anyio.sleep(0.01)  # between two polls
+            said = await ask("lost")
+        read = await ask("read", conversation="claude-code/fresh")
+
+    assert "Nothing was taken out of claude-code/fresh" in said.text
+    assert "a fresh word" in read.quoted
