@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
+from traceback import FrameSummary, extract_tb
 from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
@@ -36,6 +38,8 @@ class Totals:
         self.known = 0
         self.bytes = 0
         self.sources = 0
+        # The files that were read, because they are new or have changed.
+        self.read: set[str] = set()
         # Sources without a conversation.
         self.empty = 0
         # New agents beside conversations changed here, and conversations killed here.
@@ -113,6 +117,9 @@ class Importer:
                 self.totals.bytes += source.size
                 self.totals.unchanged += unchanged
                 self.totals.empty += not unchanged
+            elif self._seen.is_postponed(source):
+                self.totals.sources += 1
+                self.totals.bytes += source.size
             else:
                 self._sent.append(self._read(tool, source))
             if len(self._sent) >= _TOGETHER or sum(read.source.size for read in self._sent) >= _BYTES:
@@ -153,6 +160,11 @@ class Importer:
             # Rights or a missing module, perhaps: the next import may be able to read it.
             readable = False
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        except ReelError:  # of the daemon
+            raise
+        except Exception as error:  # a fault of a reader keeps no other file from being imported
+            readable = False
+            reading.counts.problem(Problem(source.path, 0, fault(error)))
         for conversation in conversations.values():
             conversation.finish()
             if conversation.made:
@@ -230,9 +242,12 @@ class Importer:
             totals.empty += not read.killed
             read.counts.disuse(WITHOUT_MESSAGE if not read.killed else LEFT_ALONE)
         totals.counts.add(read.counts)
+        totals.read.add(read.source.path)
         if complete:
             self._agents.heads |= heads
             self._seen.add(read.source, heads)
+        else:
+            self._seen.postpone(read.source)
 
     def _count_conversation(self, conversation: Conversation) -> None:
         totals = self.totals
@@ -259,6 +274,13 @@ def _was_changed(conversation: Conversation, source: Source) -> Problem:
     others = f", and {several:,} more," if several else ""
     what = f"changed{others} since it was imported; {conversation.made or conversation.name} keeps what it said"
     return Problem(source.path, conversation.changed[0], what)
+
+
+def fault(error: Exception) -> str:
+    """Return what to say of an error that no reader should raise: its kind, and where it was raised."""
+    *_, place = extract_tb(error.__traceback__) or [FrameSummary("?", 0, "?")]
+    where = f"{PurePath(place.filename).name}:{place.lineno}"
+    return f"this is a fault of reel, please report it: {type(error).__name__}: {error} ({where})"
 
 
 def _why(error: ReelError) -> str:

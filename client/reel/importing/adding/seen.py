@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reel.importing.adding import state_file
+from reel.importing.adding.trials import Trials
 from reel.importing.steps import Source
 from reel.importing.values import digest
 
@@ -34,10 +35,12 @@ class Seen:
 
     Args:
         path: the file that stores this.
+        trials: remembers the sources that were not imported completely.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, trials: Trials | None = None) -> None:
         self._path = path
+        self._trials = trials or Trials()
         self._sources: dict[str, list[object]] = {}
         # Whether the file lacks something.
         self._is_changed = False
@@ -56,8 +59,8 @@ class Seen:
             heads: the head of each existing agent, by its id.
         """
         match self._sources.get(_key(source)):
-            case [source.size, source.modified, facts, dict(agents)]:
-                if facts == _facts(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
+            case [*like, dict(agents)]:
+                if tuple(like) == _like(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
                     return len(agents)
         return None
 
@@ -71,8 +74,17 @@ class Seen:
 
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
         """Record that a source was imported into agents, with their current heads."""
-        self._sources[_key(source)] = [source.size, source.modified, _facts(source), dict(heads)]
+        self._sources[_key(source)] = [*_like(source), dict(heads)]
+        self._trials.succeed(_key(source))
         self._is_changed = True
+
+    def postpone(self, source: Source) -> None:
+        """Record that a source was read, and not imported completely."""
+        self._trials.fail(_key(source), _like(source))
+
+    def is_postponed(self, source: Source) -> bool:
+        """Return whether a source was not imported completely, has not changed since, and is not read yet."""
+        return not self._trials.is_due(_key(source), _like(source))
 
     def save(self) -> None:
         """Write the file if something is new; if that fails, everything is read again the next time."""
@@ -83,9 +95,10 @@ class Seen:
             self._is_changed = False
 
 
-def _facts(source: Source) -> str:
-    """Return a digest of what the tool keeps about a source in other files, such as its title."""
-    return digest(source.fork_of, *(part for fact in sorted(source.about.items()) for part in fact))
+def _like(source: Source) -> tuple[int, int, str]:
+    """Return what changes with a source: also a digest of what the tool keeps about it elsewhere, such as its title."""
+    facts = digest(source.fork_of, *(part for fact in sorted(source.about.items()) for part in fact))
+    return source.size, source.modified, facts
 
 
 def _key(source: Source) -> str:

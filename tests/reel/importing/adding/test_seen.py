@@ -92,3 +92,16 @@ def test_an_import_without_news(path: str) -> None:
     seen.add(SOURCE, HEADS)
     seen.save()
     assert os.path.exists(path)
+
+
+def test_a_source_that_was_not_imported_completely(path: str) -> None:
+    """It is not read again at once, unless it changes; once it was imported, nothing is postponed."""
+    seen = Seen(path)
+    seen.postpone(SOURCE)
+    assert seen.is_postponed(SOURCE)
+    assert not seen.is_postponed(SOURCE._replace(size=11))
+    assert not seen.is_postponed(SOURCE._replace(conversation="tool/other"))
+    assert not Seen(path).is_postponed(SOURCE)
+
+    seen.add(SOURCE, HEADS)
+    assert not seen.is_postponed(SOURCE)
