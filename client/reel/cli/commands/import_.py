@@ -5,15 +5,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
+from reel.cli.commands.shared.histories import History, look, note
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
-from reel.cli.commands.shared.reconnecting import retry_until_running
+from reel.cli.commands.shared.watcher import only_watcher
+from reel.cli.commands.shared.watching import Watch, connected
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import INTERRUPTED, OK, REFUSED
@@ -30,14 +32,13 @@ from reel.importing.adding.stretch import too_old
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Source, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
 
-# Seconds between two updates of the progress, and between two checks for changes.
+# Seconds between two updates of the progress.
 _UPDATE = 0.2
-_WATCH = 2.0
 # How many of the problems of a tool are shown.
 _PROBLEMS = 10
 # How many kinds of records or fields are listed.
@@ -45,37 +46,25 @@ _KINDS = 10
 _NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
-class _History(NamedTuple):
-    """The conversations that a tool has kept."""
-
-    tool: Tool
-    sources: list[Source]
-    problems: list[Problem]
-
-    @property
-    def conversations(self) -> int:
-        return sum(source.conversations for source in self.sources)
-
-
 def import_histories(ctx: Context) -> int:
     """Import the histories of one tool, or of all tools that are found."""
     named, paths = bool(ctx.words), [Path(word) for word in ctx.words[1:]]
     tools = [_tool(ctx.words[0])] if named else [tool_named(name) for name in MODULES]
-    histories = [_look(tool, paths) for tool in tools]
+    histories = [look(tool, paths) for tool in tools]
     found = [history for history in histories if history.sources]
-    if not found:
+    if not found and not _may_wait(ctx, tools, paths):
         return _nothing(ctx, histories, paths)
     for history in histories:
-        if not history.sources:
+        if not history.sources and not ctx.args.watch:
             _warn(ctx, history.problems)
-    if not ctx.out.as_json and not named:
+    if found and not ctx.out.as_json and not named:
         ctx.out.lines(_table(ctx, found))
     if ctx.args.dry_run:
         return _report_all(ctx, ((history, _dry_run(history, Masking(mode_of(ctx)))) for history in found))
-    if not named and not _agreed(ctx, found):
+    if found and not named and not _agreed(ctx, found):
         return REFUSED
     new_masking = maskings(ctx)
-    hello = ctx.client.connect().server
+    hello = connected(ctx) if ctx.args.watch else ctx.client.connect().server
     if hello is not None and "append" not in hello.features:
         raise too_old()
     # What watches reports a lost connection at once, and waits for the daemon by itself.
@@ -93,6 +82,12 @@ def import_histories(ctx: Context) -> int:
         return status
 
 
+def _may_wait(ctx: Context, tools: list[Tool], paths: list[Path]) -> bool:
+    """Return whether to wait for a tool that has written nothing yet."""
+    is_agreed = ctx.args.yes or ctx.words
+    return bool(ctx.args.watch and is_agreed and not paths and any(list(tool.places(os.environ)) for tool in tools))
+
+
 def _tool(name: str) -> Tool:
     if name not in MODULES:
         begins = {module.partition("-")[0]: module for module in reversed(MODULES)}  # claude is claude-code
@@ -103,28 +98,7 @@ def _tool(name: str) -> Tool:
     return tool_named(name)
 
 
-def _look(tool: Tool, paths: list[Path]) -> _History:
-    """Find the conversations of a tool, at these paths or in its usual places."""
-    sources: list[Source] = []
-    problems: list[Problem] = []
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path} does not exist")
-    for path in paths or tool.places(os.environ):
-        try:
-            path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:  # one tool's directory must not keep those of others from being read
-            problems.append(Problem(str(path), 0, error.strerror or str(error)))
-            continue
-        found = tool.discover(path.absolute())
-        sources += found.sources
-        problems += found.problems
-    return _History(tool, sources, problems)
-
-
-def _nothing(ctx: Context, histories: list[_History], paths: list[Path]) -> int:
+def _nothing(ctx: Context, histories: list[History], paths: list[Path]) -> int:
     for history in histories:
         _warn(ctx, history.problems)
     if ctx.words:
@@ -139,7 +113,7 @@ def _nothing(ctx: Context, histories: list[_History], paths: list[Path]) -> int:
     return REFUSED
 
 
-def _table(ctx: Context, found: list[_History]) -> Iterator[Line]:
+def _table(ctx: Context, found: list[History]) -> Iterator[Line]:
     """Lay out the findings: tool, number of conversations, size, and the newest change."""
     when = age if ctx.out.terminal else full_time
     rows = [("TOOL", "CONVERSATIONS", "SIZE", "NEWEST")] if ctx.out.terminal else []
@@ -158,7 +132,7 @@ def _table(ctx: Context, found: list[_History]) -> Iterator[Line]:
         yield [(line, "dim" if ctx.out.terminal and not number else "")]
 
 
-def _agreed(ctx: Context, found: list[_History]) -> bool:
+def _agreed(ctx: Context, found: list[History]) -> bool:
     """Ask whether to import all of it."""
     if ctx.args.yes:
         return True
@@ -173,7 +147,7 @@ def _agreed(ctx: Context, found: list[_History]) -> bool:
     return answer.strip().lower() in ("", "y", "yes")
 
 
-def _dry_run(history: _History, masking: Masking) -> Totals:
+def _dry_run(history: History, masking: Masking) -> Totals:
     """Read everything, and count it."""
     totals = Totals()
     for source in history.sources:
@@ -200,10 +174,11 @@ def _dry_run(history: _History, masking: Masking) -> Totals:
 
 
 def _import(
-    ctx: Context, pipeline: Pipeline, seen: Seen, new_masking: Callable[[], Masking], history: _History
+    ctx: Context, pipeline: Pipeline, seen: Seen, new_masking: Callable[[], Masking], history: History
 ) -> Totals:
     """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
     if not history.sources:  # of a tool that is watched
+        note(ctx, history, Totals())
         return Totals()
     is_own = history.tool.name == "reel"
     stones = Tombstones(f"{state_directory()}/{TOMBSTONES}", str(ctx.socket))
@@ -225,19 +200,15 @@ def _import(
         seen.save()
         stones.remove(importer.totals.restored)
     importer.totals.secrets, importer.totals.is_masked = masking.found, masking.is_masking
+    if not importer.totals.interrupted:
+        note(ctx, history, importer.totals)
     return importer.totals
-
-
-def _look_and_import(import_: Callable[[_History], Totals], tool: Tool, paths: list[Path]) -> tuple[_History, Totals]:
-    """Look for what a tool has written, import it, and return both."""
-    history = _look(tool, paths)
-    return history, import_(history)
 
 
 class _Progress:
     """One line on a terminal, which says how far the import is."""
 
-    def __init__(self, ctx: Context, history: _History) -> None:
+    def __init__(self, ctx: Context, history: History) -> None:
         self._out = ctx.out
         self._name = history.tool.name
         self._all = len(history.sources)
@@ -262,27 +233,14 @@ class _Progress:
         self._out.transient([(f"{self._name}: {done}, {size(int(rate))}/s{left}", "dim")])
 
 
-def _watch(ctx: Context, import_: Callable[[_History], Totals], tools: list[Tool], paths: list[Path]) -> int:
-    """Import everything, and then whatever is written, until Ctrl-C. Wait for a daemon that is restarted."""
-    first = True
-    try:
-        while True:
-            for tool in tools:
-                history, totals = retry_until_running(ctx, partial(_look_and_import, import_, tool, paths))
-                if (first and history.sources) or totals.messages:
-                    _report(ctx, history, totals)
-                    sys.stdout.flush()
-                if totals.interrupted:
-                    return INTERRUPTED
-            if first:
-                ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
-            first = False
-            time.sleep(_WATCH)  # a file system reports changes of directories only, and not everywhere
-    except KeyboardInterrupt:
-        return INTERRUPTED
+def _watch(ctx: Context, bring_in: Callable[[History], Totals], tools: list[Tool], paths: list[Path]) -> int:
+    """Import everything, and then whatever is written, until Ctrl-C; of all tools, one process at a time does."""
+    watch = Watch(ctx, partial(look, paths=paths), bring_in, partial(_report, ctx))
+    with nullcontext() if ctx.words else only_watcher(ctx):
+        return watch.run(tools)
 
 
-def _report_all(ctx: Context, results: Iterable[tuple[_History, Totals]]) -> int:
+def _report_all(ctx: Context, results: Iterable[tuple[History, Totals]]) -> int:
     status = OK
     for history, totals in results:
         _report(ctx, history, totals)
@@ -295,7 +253,7 @@ def _report_all(ctx: Context, results: Iterable[tuple[_History, Totals]]) -> int
     return status
 
 
-def _report(ctx: Context, history: _History, totals: Totals) -> None:
+def _report(ctx: Context, history: History, totals: Totals) -> None:
     """Print what became of the sources of a tool."""
     counts = totals.counts
     for problem in history.problems:
@@ -359,7 +317,7 @@ def _warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
         ctx.out.warn(f"and {count(left, 'problem')} more")
 
 
-def _document(history: _History, totals: Totals) -> dict[str, Any]:
+def _document(history: History, totals: Totals) -> dict[str, Any]:
     counts = totals.counts
     return {
         "tool": history.tool.name,

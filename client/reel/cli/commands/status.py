@@ -3,6 +3,7 @@
 from typing import Any
 
 from reel.base.errors import NotRunning
+from reel.cli.commands.shared import import_account
 from reel.cli.commands.shared.retention_notice import retention_notice
 from reel.cli.line.context import Context
 from reel.cli.line.exits import NOT_RUNNING, OK
@@ -27,7 +28,7 @@ _FIGURES = {
 
 
 def status(ctx: Context) -> int:
-    """Show whether the daemon is running, and its figures."""
+    """Show whether the daemon is running, its figures, and when the tools were read last."""
     try:
         hello = ctx.client.connect().server
     except NotRunning:
@@ -37,9 +38,11 @@ def status(ctx: Context) -> int:
     assert hello is not None  # noqa: S101 - connect() has set it
     stats = ctx.client.stats()
     if ctx.out.as_json:
-        ctx.out.document({"running": True, "socket": ctx.socket, **plain(hello), "stats": stats})
+        imports = import_account.document(ctx.socket)
+        ctx.out.document({"running": True, "socket": ctx.socket, **plain(hello), "stats": stats, "imports": imports})
         return OK
     about = {**hello.server, "protocol": hello.protocol, "socket": stats["socket"], **figures(stats)}
+    about |= import_account.lines(ctx.socket)
     for name, value in about.items():
         ctx.out.line((f"{name:<15}", "dim"), str(value))
     return OK

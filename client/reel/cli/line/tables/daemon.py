@@ -26,7 +26,7 @@ COMMANDS = (
         "even if no daemon was running.",
         starts_daemon=False,
     ),
-    Command("status", "", "show whether the daemon is running", "status", "reel status", starts_daemon=False),
+    Command("status", "", "show the daemon, and what was imported when", "status", "reel status", starts_daemon=False),
     Command(
         "stats",
         "",
@@ -67,7 +67,8 @@ COMMANDS = (
         "reel doctor",
         notes="Checks the settings of reel and of reeld, the socket, its directory, the daemon\n"
         "and its version, the locks, the database, its content for up to five seconds,\n"
-        "and the free space on its disk. Exits with status 1 if something is bad.",
+        "the free space on its disk, and when each tool was imported last. Exits with\n"
+        "status 1 if something is bad.",
         without_socket=True,
         starts_daemon=False,
     ),
