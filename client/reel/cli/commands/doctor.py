@@ -24,6 +24,7 @@ from reel.cli.commands.checks.database import (
     server_report,
 )
 from reel.cli.commands.checks.finding import BAD, WARN, Finding
+from reel.cli.commands.checks.imports import check_imports
 from reel.cli.commands.checks.settings import check_own_settings, check_settings
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -99,6 +100,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield from filter(None, others)
     if not is_url(database):
         yield check_lock("database's lock", database, pid)
+    yield from check_imports(socket)
     yield check_installed(needed=pid is None)
 
 

@@ -54,6 +54,7 @@ class Options(SimpleNamespace):
     full: bool = False
     if_seq: int | None = None
     if_stands: int | None = None
+    importing: bool = False
     inherited: bool = False
     install: bool = False
     interrupted: bool = False
@@ -89,6 +90,7 @@ class Options(SimpleNamespace):
     reason: str | None = None
     records: bool = False
     redact: bool = False
+    remove: bool = False
     replace: bool = False
     report: str | None = None
     restore_purged: bool = False
