@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from glob import glob
 
 from reel.base.errors import NotFound, ReelError
@@ -27,11 +27,13 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK
 from reel.cli.line.names import short_name
+from reel.cli.screen.output import Line
 from reel.cli.screen.streamed import StreamedMarkdown
 from reel.cli.screen.transcript import Transcript
 from reel.reading.failures import explain
 from reel.reading.wording import count, cut, flat
 from reel.replies import AgentInfo
+from reel.said.kinds import CONVERSATION
 from reel.said.messages import Block, Message
 from reel.said.new_messages import text
 from reel.said.tool_calls import ToolCall
@@ -92,10 +94,14 @@ class _Chat:
         self._provider = provider
         self._prompt = Prompt(ctx, self._offers)
         self._tools = ToolRuns(ctx, self._prompt)
+        # What shows what others say.
+        self._listening = ExitStack()
         # What goes with the next question.
         self._attached = Question()
         # The seq up to which everything was shown or said here.
         self._seen = 0
+        # Whether others have done something since we did, and the user was not told yet.
+        self._is_after_others = False
         # The heads before and after each question that was asked here and can still be undone.
         self._exchanges: list[tuple[int, int]] = []
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
@@ -106,10 +112,7 @@ class _Chat:
             "model": ("show who answers, or ask another model: /model NAME", self._model),
             "via": ("let another provider answer: /via NAME", self._other),
             "result": ("give the results of the calls that wait for one", self._give_results),
-            "compact": (
-                "let the model sum up all but the newest questions: /compact [WHAT IT SHOULD NOT MISS]",
-                self._compact,
-            ),
+            "compact": ("sum up all but the newest questions: /compact [WHAT NOT TO MISS]", self._compact),
             "clone": ("go on in a copy of this conversation: /clone [NAME]", self._clone),
             "system": ("show the system prompt, or set it: /system TEXT", self._system),
             "help": ("show this", self._help),
@@ -119,10 +122,21 @@ class _Chat:
     def run(self) -> None:
         """Read and answer until the user leaves."""
         self._begin()
-        with suppress(_Quit):
+        with suppress(_Quit), self._listening:
+            self._listen()
             while True:
                 with suppress(KeyboardInterrupt):  # one more, while the first is handled
                     self._go_on()
+
+    def _listen(self) -> None:
+        """Show what others say in this conversation while a line is typed; nothing does so without readline."""
+        self._listening.close()
+        with suppress(ImportError):
+            from reel.cli.commands.shared.arrivals import Arrivals  # noqa: PLC0415 - some have no readline
+
+            coming = self._ctx.client.subscribe(self._id, self._seen, kinds=sorted(CONVERSATION))
+            arrivals = self._listening.enter_context(Arrivals(coming, self._ctx.out, self._look))
+            self._prompt.after_line = arrivals.pause
 
     def _go_on(self) -> None:
         """Read and answer once.
@@ -157,7 +171,9 @@ class _Chat:
         if page.messages and (full := fullness(self._ctx, self._id, self._provider.model)) is not None:
             about.append(full.short)
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
-        self._show(page.messages[-_SHOWN:])
+        if page.messages:
+            out.line()
+            out.lines(self._laid_out(page.messages[-_SHOWN:]))
         self._seen = page.head
         asked = (message for message in page.messages if message["role"] == "user")
         self._prompt.prepare(filter(None, map(text_of, asked)))
@@ -264,26 +280,31 @@ class _Chat:
 
     def _advance(self, head: int) -> None:
         """Take the head that we have moved to as the end of the last exchange."""
-        self._seen = head
+        self._seen, self._is_after_others = head, False
         if self._exchanges:
             self._exchanges[-1] = (self._exchanges[-1][0], head)
 
     def _show_others(self) -> bool:
-        """Show what others have added since the last check; return whether they have done anything."""
-        page = self._ctx.client.messages(self._id, since=self._seen)
-        self._show(page.messages)
-        if page.head == self._seen:
-            return False
-        # A restore would undo what others have done since.
-        self._exchanges.clear()
-        self._seen = page.head
-        return True
+        """Show what others have added and was not shown yet; return whether they have done anything since we did."""
+        if lines := self._look():
+            self._ctx.out.line()
+            self._ctx.out.lines(lines)
+        was_after_others, self._is_after_others = self._is_after_others, False
+        return was_after_others
 
-    def _show(self, messages: Iterable[Message]) -> None:
+    def _look(self) -> list[Line]:
+        """Return what others have added since the last check."""
+        page = self._ctx.client.messages(self._id, since=self._seen)
+        if page.head != self._seen:
+            # A restore would undo what others have done since.
+            self._exchanges.clear()
+            self._seen, self._is_after_others = page.head, True
+        return list(self._laid_out(page.messages))
+
+    def _laid_out(self, messages: Iterable[Message]) -> Iterator[Line]:
         transcript = Transcript(self._ctx.out.width, self._ctx.clock, styled=self._ctx.out.colour)
         for message in messages:
-            self._ctx.out.line()
-            self._ctx.out.lines(transcript.message(message))
+            yield from transcript.message(message)
 
     def _undo(self, _: str) -> None:
         client, out = self._ctx.client, self._ctx.out
@@ -344,12 +365,11 @@ class _Chat:
         self._agent, self._id, self._seen = info.name, info.id, info.head
         self._shown = short_name(self._ctx.client, info.name)
         self._exchanges.clear()
+        self._listen()
 
     def _compact(self, note: str) -> None:
         """Put a summary in the place of the beginning of the conversation; /undo takes it back."""
-        if self._show_others():
-            self._ctx.out.line(("others have done something since; /compact again sums that up, too", "dim"))
-            return
+        self._show_others()
         try:
             done = put_summary(self._ctx, self._id, self._provider, keep=KEPT, note=note or None)
         except Unanswered as none:

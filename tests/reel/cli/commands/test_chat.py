@@ -94,6 +94,30 @@ def test_what_an_answer_took(daemon: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_others_say_while_one_types(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """It is shown as it comes, above the line that is being typed, which stays as it is."""
+    client.add(name, ["one", {"role": "assistant", "content": "1"}], create=True)
+    with chatting(daemon, tmp_path, name) as chat:
+        chat.until(f"{name}> ")
+        chat.type("half a ques")
+        chat.until("half a ques")
+        client.add(name, ["from another window", {"role": "assistant", "content": "its answer"}])
+        chat.until("its answer")
+        assert "from another window" in chat.until(f"{name}> half a ques")
+        client.add(name, {"role": "assistant", "content": "more"})
+        chat.until("more")
+        chat.type("tion\n")
+        chat.until("You said: half a question")
+        chat.until(f"{name}> ")
+        chat.type("/clone other-{name}\n".replace("{name}", name))
+        chat.until(f"other-{name}> ")
+        client.add(f"other-{name}", "in the copy")
+        chat.until("in the copy")
+
+    assert "half a question" in said(client, name)
+
+
+@pytest.mark.slow
 def test_a_summary_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """/compact puts one in the place of all but two questions, and /undo takes it back; --title makes a title once."""
     client.add(name, ["one", {"role": "assistant", "content": "1"}] * 3, create=True)

@@ -36,6 +36,7 @@ class Prompt:
         self._ctx = ctx
         self._offers = offers
         self._offered: list[str] = []
+        self.after_line: Callable[[], None] = lambda: None
 
     def prepare(self, history: Iterable[str]) -> None:
         """Set up editing; the history is of whole messages."""
@@ -82,7 +83,13 @@ class Prompt:
         return "\n".join(lines)
 
     def line(self, label: str) -> str:
-        """Read a line."""
+        """Read a line; :attr:`after_line` is called when it is complete."""
+        try:
+            return self._line(label)
+        finally:
+            self.after_line()
+
+    def _line(self, label: str) -> str:
         sys.stdout.flush()
         styled = self._ctx.out.styled(label, "user")
         if styled != label and readline is not None:
