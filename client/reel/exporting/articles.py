@@ -6,6 +6,7 @@ from typing import Any
 
 from reel.exporting.rich_text import rich_text
 from reel.exporting.story import Happened, Part, Said, pretty_json, shown_time, title_of, told
+from reel.reading.cuts import remarks_on
 from reel.reading.layout import Layout, Shown
 from reel.said.messages import Event, Message
 
@@ -79,7 +80,9 @@ class Articles:
         if is_live and role == "user":
             self._prompts.append((anchor, _in_short(message)))
         when = f"<time>{self._clock(message.get('sent', message['time']))}</time>"
-        yield from self.article(anchor, role, f'{ROLES[role]}<a href="#{anchor}">#{seq}</a>{when}', message["content"])
+        remarks = "".join(f'<span class="remark">{escape(remark)}</span>' for remark in remarks_on(message))
+        who = f'{ROLES[role]}<a href="#{anchor}">#{seq}</a>{when}{remarks}'
+        yield from self.article(anchor, role, who, message["content"])
 
     def article(self, anchor: str, role: str, who: str, content: Iterable[Any], kind: str = "") -> Iterator[str]:
         """Yield a message as an article.

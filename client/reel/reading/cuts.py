@@ -14,6 +14,8 @@ _FILTER = "the provider's filter stopped it"
 _REFUSAL = "the model refused"
 _UNREADABLE = "the model wrote a call that cannot be read"
 _EMPTY = "it is empty"
+# The key of an answer for how many messages were added while it was written (docs/protocol.md, "if_stands").
+_LATE = "late"
 # By the provider's reason in lower case. What is not here ended an answer as it should, or is not known.
 _REASONS = {
     **dict.fromkeys(("max_tokens", "length", "max_output_tokens"), _LIMIT),
@@ -30,6 +32,17 @@ _REASONS = {
 def why_cut(message: Mapping[str, Any]) -> str | None:
     """Return why an answer was cut, refused or empty; ``None`` if it is whole."""
     return reason_of(message) or (None if _says_anything(message["content"]) else _EMPTY)
+
+
+def remarks_on(message: Mapping[str, Any]) -> list[str]:
+    """Return what a reader of an answer has to know: that it is not whole, or came behind what it does not answer."""
+    if message["role"] != "assistant":
+        return []
+    cut, late = reason_of(message), (message.get("provider_metadata") or {}).get(_LATE)
+    remarks = [] if cut is None else [f"not whole: {cut}"]
+    if type(late) is int and late > 0:
+        remarks.append("does not answer " + ("the message above it" if late == 1 else f"the {late} messages above it"))
+    return remarks
 
 
 def reason_of(message: Mapping[str, Any]) -> str | None:

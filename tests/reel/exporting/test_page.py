@@ -1,5 +1,6 @@
 """Pages can do nothing for whoever wrote the texts in them."""
 
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -164,3 +165,15 @@ def test_what_no_browser_shows() -> None:
 def test_a_very_long_answer_is_plain() -> None:
     """What would take seconds as Markdown is shown as it is."""
     assert f'<div class="plain">{"*a* " * 50_001}</div>' in written(message(1, "*a* " * 50_001, "assistant"))
+
+
+def test_remarks_on_an_answer() -> None:
+    """An answer that came behind what it does not answer, or is not whole, says so beside its time; others do not."""
+    late, cut, plain = (message(seq, "So.", "assistant") for seq in (1, 2, 3))
+    late["provider_metadata"] = {"late": 2}
+    cut["provider_metadata"] = {"late": 1, "finish_reason": "max_tokens"}
+    plain["provider_metadata"] = {"late": 0}
+    texts = re.findall(r'<span class="remark">(.*?)</span>', written(late, cut, plain))
+
+    assert "does not answer the 2 messages above it" == texts[0]
+    assert ["not whole: it reached the limit of tokens", "does not answer the message above it"] == texts[1:]

@@ -8,7 +8,7 @@ from itertools import islice
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.screen import markdown
 from reel.cli.screen.output import Line, Span
-from reel.reading.cuts import reason_of
+from reel.reading.cuts import remarks_on
 from reel.reading.layout import Layout, Shown
 from reel.reading.wording import count, flat, wrap
 from reel.said.media import media_in_short
@@ -68,9 +68,8 @@ class Transcript:
     def message(self, message: Message) -> Iterator[Line]:
         """Lay out one message."""
         role, self._seq = message["role"], message["seq"]
-        cut = reason_of(message) if role == "assistant" else None
         place = self._place(message["seq"], message.get("sent", message["time"]))
-        yield from self._header((role, role), place, *([(f"  not whole: {cut}", "warn")] if cut else []))
+        yield from self._header((role, role), place, *((f"  {remark}", "warn") for remark in remarks_on(message)))
         for block in self._layout.blocks(message["content"]):
             yield from self._block(block, 1)
 
