@@ -176,6 +176,7 @@ def clone(
     name: str | None = None,
     at: int | None = None,
     into: str | None = None,
+    sent: int | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -187,6 +188,8 @@ def clone(
         name: the name of the new agent. Default: a short name is made.
         at: the position in the source, a seq. Default: its head.
         into: a live agent whose state is replaced, in place of a new agent.
+        sent: when it was cloned in another system, in milliseconds since the epoch; it does not make an old
+            conversation recent. A daemon knows this if its ``features`` name ``clone_sent``.
         if_seq: only if the head of the agent that is written to (``into``, else the source) is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
     """

@@ -29,11 +29,11 @@ def _preview(stage: Stage) -> Reply:
     return info(stage.profile, conversation)
 
 
-async def clone(work: Work, name: str | None, at: int | None) -> Reply:
+async def clone(work: Work, name: str | None, at: int | None, sent: int | None) -> Reply:
     """Create an agent with the state of the first one, current or at a seq; that one is not written to."""
     source = work.alone().state.profile
     position, conversation = await state_at(work.agents[0], at)
     begin = Source(source.row, source.uid, position.at)
     stage = work.create(await work.claim(name), source.title, source.tags, begin, conversation).stage
-    commands.clone_from(stage, begin.uid, begin.at, position.tip)
+    commands.clone_from(stage, begin.uid, begin.at, position.tip, sent)
     return stage.info()

@@ -66,7 +66,7 @@ async def redo(work: Work, _: Nothing) -> Reply:
     return {**reply, "redone": redone.command}
 
 
-async def clone_into(work: Work, at: int | None) -> Reply:
+async def clone_into(work: Work, at: int | None, sent: int | None) -> Reply:
     """Replace the state of the first agent with that of the last one."""
     target, source = work.alone(), work.agents[-1]
     if source.row == target.row:
@@ -75,7 +75,7 @@ async def clone_into(work: Work, at: int | None) -> Reply:
     stage.require_alive()
     position, conversation = await state_at(source, at)
     stage.head = max(stage.head, position.at)
-    commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
+    commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip, sent)
     target.take_over(await work.store.takeover(position.tip, target.state.conversation))
     return info(stage.profile, conversation, work.registry.bus.attached(target.row))
 

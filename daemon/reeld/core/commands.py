@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.base.errors import InvalidParams, NoSuchMark, NotFound
 from reeld.core.conversation import Replacement, Takeover
-from reeld.core.events import Mark
+from reeld.core.events import Mark, Origin
 from reeld.core.milestones import Extent
 from reeld.core.rows import CheckedRow, Row
 from reeld.core.stage import PlainText, Reply, Stage
@@ -209,9 +209,10 @@ def _named(profile: Profile) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if value is not None}
 
 
-def clone_from(stage: Stage, source: str, at: int, tip: int | None) -> int:
-    """Put the event that takes over another agent's state; return its seq."""
-    return stage.put("clone", stage.next_seq, data={"from": source, "at": at}, parent=tip)
+def clone_from(stage: Stage, source: str, at: int, tip: int | None, sent: int | None = None) -> int:
+    """Put the event that takes over another agent's state, at its original time if it has one; return its seq."""
+    origin = None if sent is None else Origin(sent)
+    return stage.put("clone", stage.next_seq, data={"from": source, "at": at}, parent=tip, origin=origin)
 
 
 def require_position(at: int, head: int, name: str) -> None:

@@ -19,7 +19,7 @@ from reeld.core.rows import CheckedRow, Row, parts_of, row_from_blocks, text_row
 # The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
 # support.
 _ORIGIN = frozenset({"sent", "ref"})
-_LAST_TIME = 253_402_300_799_999
+LAST_TIME = 253_402_300_799_999
 # Bytes of a reference in UTF-8.
 MAX_REF = 256
 # Characters of the key of a value, and of its JSON.
@@ -144,9 +144,9 @@ def origin_from(sent: Any, ref: Any) -> Origin:
 
 
 def _sent(value: Any) -> int | None:
-    if value is not None and (type(value) is not int or not 0 <= value <= _LAST_TIME):
+    if value is not None and (type(value) is not int or not 0 <= value <= LAST_TIME):
         shown = value if type(value) is int else kind_of(value)
-        raise InvalidRecord("sent", f"expected milliseconds since 1970, at most {_LAST_TIME}, got {shown}")
+        raise InvalidRecord("sent", f"expected milliseconds since 1970, at most {LAST_TIME}, got {shown}")
     return value
 
 

@@ -7,6 +7,7 @@ null counts as left out. The order of the fields is that of positional parameter
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
+from reeld.core.validation import LAST_TIME
 from reeld.protocol import converters as to
 
 PAGE_ITEMS = 1000
@@ -18,6 +19,7 @@ WAIT, MAX_WAIT = 30_000, 3_600_000
 
 _Flag: TypeAlias = Annotated[bool, to.boolean]
 _Seq: TypeAlias = Annotated[int, to.integer()]
+_Time: TypeAlias = Annotated[int, to.integer(0, LAST_TIME)]
 _Place: TypeAlias = Annotated[int, to.integer(1)]
 _Items: TypeAlias = Annotated[int, to.integer(1, to.MAX_ITEMS)]
 _Bytes: TypeAlias = Annotated[int, to.page_bytes]
@@ -95,11 +97,12 @@ class Append(NamedTuple):
 
 
 class Clone(NamedTuple):
-    """The seq at which an agent is cloned, and the name of the clone or the agent that takes over the state."""
+    """The seq at which an agent is cloned, the name of the clone or the agent that takes over the state, and when."""
 
     name: _Name | None = None
     at: _Seq | None = None
     into: _String | None = None
+    sent: _Time | None = None
 
 
 class Mark(NamedTuple):

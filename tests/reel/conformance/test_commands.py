@@ -129,9 +129,10 @@ def test_both_clients_clone(run: Run) -> None:
         made = await client.create()
         added = await client.add(made.name, "hi")
         twin = await client.clone(made.name)
-        return twin.source == (made.id, added.head), twin.messages
+        old = await client.clone(made.name, sent=5)
+        return twin.source == (made.id, added.head), twin.messages, old.updated
 
-    assert (True, 1) == run(scenario)
+    assert (True, 1, 5) == run(scenario)
 
 
 def test_both_clients_change_a_title(run: Run) -> None:

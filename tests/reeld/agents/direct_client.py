@@ -125,15 +125,17 @@ class DirectClient:
         )
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
-        options = await self._options(address, "clone", name, at, **more)
-        return await self._about(address, options, partial(creation.clone, name=name, at=at))
+        sent = more.pop("sent", None)
+        options = await self._options(address, "clone", name, at, sent, **more)
+        return await self._about(address, options, partial(creation.clone, name=name, at=at, sent=sent))
 
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
-        options = await self._options(address, "clone", into, at, **more)
+        sent = more.pop("sent", None)
+        options = await self._options(address, "clone", into, at, sent, **more)
 
         async def attempt() -> Reply:
             source, target = await self.registry.find(address), await self.registry.find(into)
-            command = Command(partial(tree.clone_into, at=at), [target, source])
+            command = Command(partial(tree.clone_into, at=at, sent=sent), [target, source])
             return await execute(self.registry, options, command)
 
         return await self._or_first(options, attempt)

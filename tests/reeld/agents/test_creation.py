@@ -136,6 +136,20 @@ async def test_neither_side_sees_the_others_future(client: DirectClient) -> None
     assert ([], ["one", "[]"]) == (await client.texts("a"), await client.texts("b"))
 
 
+async def test_a_clone_with_its_original_time(client: DirectClient) -> None:
+    """It does not make an old conversation recent, nor does a title afterwards; a clone without it is new."""
+    for name in ("a", "other"):
+        await client.add(name, {"role": "user", "content": "x", "sent": 5}, create=True)
+    await client.clone("a", "old", sent=6)
+    await client.change("old", title="T")
+    await client.clone_into("a", "other", sent=7)
+    new = await client.clone("a", "new")
+    updated = [(await client.state(name)).profile.updated for name in ("old", "other", "new")]
+
+    assert [6, 7, new["time"]] == updated
+    assert 6 == (await client.events("old"))[0]["sent"]
+
+
 async def test_a_clone_rewinds_to_an_inherited_mark(client: DirectClient) -> None:
     """Marks of the source are also the clone's, across clones of clones."""
     await client.add("a", "one", create=True)

@@ -66,8 +66,9 @@ class Conversation:
         self._base: int | None = None
         # A prompt for the beginning of a log that has other messages there: it comes before the next new one.
         self._late: Said | None = None
-        # The newest message that was read.
+        # The newest message that was read, and the time of the last one: a fork of it is no newer.
         self._newest = 0
+        self._sent: int | None = None
         # Records for the log only that came before the agent existed.
         self._early: list[Kept] = []
         self._stretch: Stretch | None = None
@@ -170,6 +171,7 @@ class Conversation:
             place = self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
         else:
             self.known += 1
+        self._sent = said.sent or self._sent
         if place is None:
             return
         # A message is in the log under the id of its last part.
@@ -334,7 +336,8 @@ class Conversation:
         if self.agent:
             return
         if self._target.origin and self._at is not None:
-            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at))
+            sent = self._sent if self._pipeline.knows("clone_sent") else None
+            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at, sent=sent))
             self._log = read_log(self._pipeline, info.id)
             self._describing.clone(info, is_fork=self._target.is_fork)
             self.agent, self.made = info.id, info.name

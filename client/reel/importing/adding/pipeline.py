@@ -41,6 +41,10 @@ class Commands(Protocol):
         """Yield a reply, and every page after it."""
         ...
 
+    def knows(self, feature: str, /) -> bool:
+        """Return whether the daemon has a feature."""
+        ...
+
 
 class OneByOne:
     """Waits for each command, and repeats it if the daemon is restarted.
@@ -60,6 +64,10 @@ class OneByOne:
         """Yield a reply, and every page after it."""
         return self._client.pages(call)
 
+    def knows(self, feature: str) -> bool:
+        """Return whether the daemon has a feature."""
+        return _knows(self._client.server, feature)
+
     def submit(self, call: Call[Any], take: Taker) -> None:
         """Send a command and wait for its reply; ``take`` receives it, or the error.
 
@@ -74,6 +82,10 @@ class OneByOne:
         except ReelError as error:
             reply = error
         take(reply)
+
+
+def _knows(server: Hello | None, feature: str) -> bool:
+    return server is not None and feature in server.features
 
 
 class _Unanswered(NamedTuple):
@@ -129,6 +141,10 @@ class Pipeline(Methods):
     def server(self) -> Hello | None:
         """What the daemon said of itself at the newest connection; ``None`` before the first one."""
         return self._client.server
+
+    def knows(self, feature: str) -> bool:
+        """Return whether the daemon has a feature."""
+        return _knows(self.server, feature)
 
     def close(self) -> None:
         """Close the connection. What is unanswered may or may not be carried out."""

@@ -52,9 +52,9 @@ def add(services: Services, call: Call, target: Agent | str, options: CommandOpt
 
 def clone(services: Services, _call: Call, agent: Agent, options: CommandOptions, asked: params.Clone) -> Deferred:
     """Clone an agent, or replace another's state by its own."""
-    name, at, into = asked
+    name, at, into, sent = asked
     if into is None:
-        return _deferred(services, options, Command(partial(creation.clone, name=name, at=at), [agent]))
+        return _deferred(services, options, Command(partial(creation.clone, name=name, at=at, sent=sent), [agent]))
     if name is not None:
         raise InvalidParams(
             "name: a clone into an agent keeps that agent's name; leave one of the two out", field="name"
@@ -62,7 +62,7 @@ def clone(services: Services, _call: Call, agent: Agent, options: CommandOptions
 
     async def run() -> Result:
         taking = await services.registry.find(into)
-        command = Command(partial(tree.clone_into, at=at), [taking, agent])
+        command = Command(partial(tree.clone_into, at=at, sent=sent), [taking, agent])
         return await execute(services.registry, options, command)
 
     return Deferred(run)

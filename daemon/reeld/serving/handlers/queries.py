@@ -67,6 +67,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "short_names",
             "asides",
             "dirs",
+            "clone_sent",
         ],
         "limits": {
             "message": call.peer.limits.message,

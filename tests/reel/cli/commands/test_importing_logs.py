@@ -250,6 +250,20 @@ def test_a_clone_into(reel: Reel, client: Client, there: Client, name: str, tmp_
     assert ("was cloned into this one, is not there" in ran.err) is not together
     assert said(there, agent, 4) == said(client, agent, 4)
     assert (said(there, agent, 3) == said(client, agent, 3)) is together
+    times = [event["time"] for event in client.history(agent, kinds=["clone"]).events] if together else []
+    assert times == [event["sent"] for event in there.history(agent, kinds=["clone"]).events]
+
+
+def test_a_clone_keeps_its_time(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """A clone that says nothing of its own is as old as it was."""
+    client.add(name, "one", create=True)
+    clone = client.clone(name, f"{name}-clone")
+    for each in (name, clone.name):
+        reel("export", each, "--format", "jsonl", "-o", str(tmp_path / f"{each}.jsonl"))
+
+    reel("import", "reel", str(tmp_path), "--socket", there.path)
+
+    assert clone.updated == there.agent(clone.name).updated
 
 
 def test_what_happened_keeps_its_time(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:

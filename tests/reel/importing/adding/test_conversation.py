@@ -53,6 +53,7 @@ class Book:
         self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = (), message: Json | None = None
     ) -> None:
         self.commands: list[str] = []
+        self.features = {"clone_sent"}
         self.tags: list[dict[str, str]] = []
         # How many events each stretch had.
         self.stretches: list[int] = []
@@ -72,6 +73,10 @@ class Book:
         """Carry out a request."""
         return getattr(self, f"_{call.method}")(**call.params)
 
+    def knows(self, feature: str) -> bool:
+        """Return whether the daemon has a feature."""
+        return feature in self.features
+
     def pages(self, call: Call[Any]) -> Iterator[Any]:
         """Yield the only page of the log."""
         yield SimpleNamespace(events=self._log)
@@ -81,8 +86,8 @@ class Book:
         self.tags.append(tags)
         return SimpleNamespace(id="a1", name=agent, title=title, tags=tags, head=1)
 
-    def _clone(self, agent: str, name: str, at: int) -> Any:
-        self.commands.append(f"clone {agent}@{at} {name}")
+    def _clone(self, agent: str, name: str, at: int, sent: int | None = None) -> Any:
+        self.commands.append(f"clone {agent}@{at} {name}" + (f" sent {sent}" if sent else ""))
         return SimpleNamespace(id="a2", name=name, title="Theirs", tags={}, head=1)
 
     def _append(self, agent: str, events: Sequence[Any], if_seq: int) -> Any:
@@ -321,6 +326,18 @@ def test_a_fork_that_says_nothing_of_its_own() -> None:
     target = Target("fork", None, existing("u1", "u2").log, "a1", is_fork=True)
 
     assert ["clone a1@2 fork"] == commands(said("u1"), target=target)
+
+
+def test_a_fork_is_as_old_as_what_it_says() -> None:
+    """Without a message of its own it is as old as the last one of its origin, if the daemon knows that."""
+    early, late = said("u1")._replace(sent=5), said("u2")._replace(sent=7)
+    for features, expected in (({"clone_sent"}, "clone a1@3 fork sent 7"), (set[str](), "clone a1@3 fork")):
+        book = Book()
+        book.features = features
+
+        read(early, late, book=book, target=Target("fork", None, existing("u1", "u2").log, "a1", is_fork=True))
+
+        assert expected == book.commands[0]
 
 
 def test_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from reel.importing.adding.importer import Totals
 from reel.importing.adding.masking import Masking, agent_with, event_with
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.steps import Problem, Source, Tool
-from reel.importing.tools.reel_log.replay import Replay, element_of, groups
+from reel.importing.tools.reel_log.replay import Replay, element_of, groups, time_of
 from reel.importing.tools.reel_log.tool import LogFile, Logged, data_of, source_of
 from reel.importing.values import map_in, text_in
 from reel.replies import AgentRow
@@ -125,7 +125,9 @@ class LogImporter:
         """Create the agent with its first command, and return its name."""
         source, at = source_of(about)
         if source and (parent := self._find(source)):
-            info = self._pipeline.call(requests.clone(parent, self._free_name(text_in(about, "name")), at))
+            sent = self._time_after(reading, at) if self._pipeline.knows("clone_sent") else None
+            name = self._free_name(text_in(about, "name"))
+            info = self._pipeline.call(requests.clone(parent, name, at, sent=sent))
             replay.agent, replay.head = info.id, info.head
             return str(info.name)
         first = next(groups(self._events(reading)))
@@ -144,6 +146,10 @@ class LogImporter:
         info = self._pipeline.call(requests.create(name, system, data.get("title"), tags))
         replay.agent, replay.head = info.id, info.head
         return name
+
+    def _time_after(self, reading: LogFile, at: int) -> int | None:
+        """Return the original time of the event that follows a seq: that of a clone."""
+        return next((time_of(event) for event, _ in reading.events() if event["seq"] == at + 1), None)
 
     def _describe(self, replay: Replay, reading: LogFile, about: Json) -> None:
         """Set the title and the tags, unless the log does: a clone has those of its source at that time."""

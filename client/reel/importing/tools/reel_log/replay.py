@@ -34,10 +34,16 @@ def groups(events: Iterable[Logged]) -> Iterator[list[Logged]]:
         yield list(found)
 
 
+def time_of(event: Json) -> int | None:
+    """Return the original time of an event; ``None`` if it is damaged."""
+    sent = event["sent"] if event.get("sent") is not None else event.get("time")
+    return sent if type(sent) is int else None
+
+
 def element_of(event: Json) -> Json:
     """Return an event as a record to add, with its time and an id that distinguishes it from others."""
     ref = event.get("ref") or f"{event.get('agent')}:{event['seq']}"[-_LONGEST_REF:]
-    sent = event["sent"] if event.get("sent") is not None else event.get("time")
+    sent = time_of(event)
     found = {**{name: event.get(name) for name in ("kind", "content", "data_json")}, "sent": sent, "ref": ref}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -143,8 +149,12 @@ class Replay:
         data = self._data_of(kind, data_of(events[0]), is_own=is_own)
         if kind == "changed" and not data:
             return None
-        sent = events[0]["sent"] if events[0].get("sent") is not None else events[0].get("time")
-        move = {"kind": kind, "command": command, "sent": sent, "data_json": encode(data) if data else None}
+        move = {
+            "kind": kind,
+            "command": command,
+            "sent": time_of(events[0]),
+            "data_json": encode(data) if data else None,
+        }
         return [move, *self._rows(rows, command, events[0]["seq"] + 1)]
 
     def _data_of(self, kind: str, data: Json, *, is_own: bool) -> Json:
@@ -181,8 +191,9 @@ class Replay:
         self.flush()
         if source and self.failure is None:
             try:
+                sent = time_of(events[0]) if self._pipeline.knows("clone_sent") else None
                 reply = self._pipeline.call(
-                    requests.clone(source, at=data.get("at"), into=self.agent, if_seq=self.head)
+                    requests.clone(source, at=data.get("at"), into=self.agent, sent=sent, if_seq=self.head)
                 )
             except NotRunning:
                 raise
