@@ -21,6 +21,7 @@ WITHOUT_MESSAGE = "in a file without a message"
 # The kind under which an unreadable record is counted.
 NOT_JSON = "not JSON"
 TOO_LONG = "too long"
+UNREADABLE = (NOT_JSON, TOO_LONG)
 
 
 class Source(NamedTuple):
@@ -149,11 +150,17 @@ class Problem(NamedTuple):
 
 
 class Counts:
-    """Counts of the records read, by outcome: read = mapped + ignored + unknown."""
+    """Counts of the records read, by outcome: read = mapped + known + ignored + unknown."""
 
     def __init__(self) -> None:
         self.read = 0
+        # Those that became steps, and, of these, those whose steps were imported before: mapped does not count them.
         self.mapped = 0
+        self.known = 0
+        # The line that is being read, if the source has lines; and that of each record that became steps, until it is
+        # told what became of these.
+        self.line = 0
+        self.lines: list[int] = []
         # By the name of the rule.
         self.ignored: Counter[str] = Counter()
         # By their type.
@@ -171,6 +178,7 @@ class Counts:
         """Count a record that became a step, or a part of one."""
         self.read += 1
         self.mapped += 1
+        self.lines.append(self.line)
 
     def ignore(self, rule: str) -> None:
         """Count a record that a rule ignores."""
@@ -183,10 +191,20 @@ class Counts:
         self.unknown[kind] += 1
 
     def disuse(self, rule: str) -> None:
-        """Count what became steps as ignored by a rule: nothing was made of the steps."""
-        if self.mapped:
-            self.ignored[rule] += self.mapped
-        self.mapped = 0
+        """Count what became steps, or is unknown, as ignored by a rule: nothing was made of it."""
+        kept = Counter({kind: number for kind, number in self.unknown.items() if kind in UNREADABLE})
+        if left := self.mapped + (self.unknown - kept).total():
+            self.ignored[rule] += left
+        self.mapped, self.unknown = 0, kept
+
+    def know(self, number: int) -> None:
+        """Count so many of the records that became steps as known."""
+        self.mapped -= number
+        self.known += number
+
+    def count_earlier(self, earlier: "Counts") -> None:
+        """Count as known what an earlier reading of the same source did, which stored some of it."""
+        self.know(earlier.known - self.known)
 
     def refuse(self, kind: str, problem: Problem) -> None:
         """Count a record that could not be read, and report it."""
@@ -204,6 +222,7 @@ class Counts:
         """Add the counts of another source."""
         self.read += other.read
         self.mapped += other.mapped
+        self.known += other.known
         self.ignored += other.ignored
         self.unknown += other.unknown
         self.refused += other.refused

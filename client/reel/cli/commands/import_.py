@@ -32,7 +32,7 @@ from reel.importing.adding.stretch import too_old
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Tool
+from reel.importing.steps import UNREADABLE, WITHOUT_MESSAGE, About, Compacted, Counts, Problem, Said, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
@@ -263,7 +263,7 @@ def _report(ctx: Context, history: History, totals: Totals) -> None:
         return
     ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
     if totals.messages:
-        ctx.out.line(f"  {_accounting(counts.read, counts.mapped, dict(counts.ignored), dict(counts.unknown))}")
+        ctx.out.line(f"  {_accounting(counts)}")
     if counts.refused:
         listed = _listed(dict(counts.refused))
         ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
@@ -292,12 +292,18 @@ def _outcome(totals: Totals, *, dry: bool) -> str:
     return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
 
 
-def _accounting(read: int, mapped: int, ignored: dict[str, int], unknown: dict[str, int]) -> str:
-    parts = [f"{mapped:,} used"]
-    for what, found in (("ignored", ignored), ("unknown, kept as notes", unknown)):
+def _accounting(counts: Counts) -> str:
+    parts = [f"{counts.mapped:,} used", *([f"{counts.known:,} known"] if counts.known else [])]
+    unreadable = {kind: number for kind, number in counts.unknown.items() if kind in UNREADABLE}
+    unknown = {kind: number for kind, number in counts.unknown.items() if kind not in UNREADABLE}
+    for what, found in (
+        ("ignored", dict(counts.ignored)),
+        ("unknown, kept as notes", unknown),
+        ("unreadable", unreadable),
+    ):
         if found:
             parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
-    return f"{count(read, 'record')}: {', '.join(parts)}"
+    return f"{count(counts.read, 'record')}: {', '.join(parts)}"
 
 
 def _secrets(totals: Totals, *, dry: bool) -> str:
@@ -333,6 +339,7 @@ def _document(history: History, totals: Totals) -> dict[str, Any]:
         "records": {
             "read": counts.read,
             "mapped": counts.mapped,
+            "known": counts.known,
             "ignored": dict(counts.ignored),
             "unknown": dict(counts.unknown),
             "refused": dict(counts.refused),

@@ -7,13 +7,14 @@ from traceback import FrameSummary, extract_tb
 from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation
 from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
-from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Step, Tool
 
 # The rule for the records of a file whose conversations were all killed or purged here.
 LEFT_ALONE = "killed or purged here"
@@ -99,6 +100,10 @@ class Importer:
         self._masking = masking or Masking()
         self._agents = Agents(pipeline)
         self._sent: list[_Read] = []
+        # The agents that were made, that went on, and that the sources say nothing new of: several may be of one.
+        self._new: set[str] = set()
+        self._grown: set[str] = set()
+        self._unchanged: set[str] = set()
         self.totals = Totals()
 
     def look(self) -> None:
@@ -112,11 +117,12 @@ class Importer:
             NotRunning: the daemon went away.
         """
         for source in sources:
-            if (unchanged := self._seen.conversations(source, self._agents.heads)) is not None:
+            if (unchanged := self._seen.agents(source, self._agents.heads)) is not None:
                 self.totals.sources += 1
                 self.totals.bytes += source.size
-                self.totals.unchanged += unchanged
                 self.totals.empty += not unchanged
+                self._unchanged.update(unchanged)
+                self._add_up()
             elif self._seen.is_postponed(source):
                 self.totals.sources += 1
                 self.totals.bytes += source.size
@@ -140,6 +146,7 @@ class Importer:
                 for conversation in again.conversations:
                     if (one := earlier.get(conversation.name)) is not None:
                         conversation.count_earlier(one)
+                again.counts.count_earlier(read.counts)
                 self._count(again)
             else:
                 self._count(read)
@@ -149,13 +156,12 @@ class Importer:
         reading = tool.open(source)
         current: Conversation | None = None
         skipped: set[str] = set()
-        readable = True
+        readable, accounting = True, Accounting()
         try:
             for step in self._masking.steps(reading.steps()):
                 if isinstance(step, About):
                     current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
-                if current is not None:
-                    current.take(step)
+                accounting.take(reading.counts, step, LEFT_ALONE if current is None else _outcome(current, step))
         except OSError as error:
             # Rights or a missing module, perhaps: the next import may be able to read it.
             readable = False
@@ -165,6 +171,7 @@ class Importer:
         except Exception as error:  # a fault of a reader keeps no other file from being imported
             readable = False
             reading.counts.problem(Problem(source.path, 0, fault(error)))
+        accounting.end(reading.counts)
         for conversation in conversations.values():
             conversation.finish()
             if conversation.made:
@@ -250,23 +257,29 @@ class Importer:
             self._seen.postpone(read.source)
 
     def _count_conversation(self, conversation: Conversation) -> None:
-        totals = self.totals
+        agent = conversation.agent
         if conversation.made:
-            totals.new += 1
+            self._new.add(agent)
             if conversation.made != conversation.name:
-                totals.beside.append((conversation.name, conversation.made))
-        elif self._was_there(conversation):
+                self.totals.beside.append((conversation.name, conversation.made))
+        elif agent and conversation.failure is None:
             if conversation.added:
-                totals.grown += 1
+                self._grown.add(agent)
             elif not conversation.changed:
-                totals.unchanged += 1
+                self._unchanged.add(agent)
+        self._add_up()
 
-    def _was_there(self, conversation: Conversation) -> bool:
-        """Return whether a conversation was imported before this import, and went well in it.
+    def _add_up(self) -> None:
+        self.totals.new = len(self._new)
+        self.totals.grown = len(self._grown - self._new)
+        self.totals.unchanged = len(self._unchanged - self._grown - self._new)
 
-        Of one without a message there is no agent, and one in several files may have been made a moment ago.
-        """
-        return bool(conversation.agent) and conversation.failure is None and conversation.name not in self._agents.made
+
+def _outcome(conversation: Conversation, step: Step) -> str:
+    """Add a step to a conversation, and return what became of it."""
+    known = conversation.known
+    conversation.take(step)
+    return KNOWN if conversation.known > known else STORED
 
 
 def _was_changed(conversation: Conversation, source: Source) -> Problem:

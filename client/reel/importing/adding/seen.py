@@ -49,8 +49,8 @@ class Seen:
             if type(kept) is dict and kept.get("version") == _VERSION and type(kept.get("sources")) is dict:
                 self._sources = kept["sources"]
 
-    def conversations(self, source: Source, heads: Mapping[str, int]) -> int | None:
-        """Return the number of conversations of a source, or ``None`` if it has changed since its import.
+    def agents(self, source: Source, heads: Mapping[str, int]) -> list[str] | None:
+        """Return the agents of a source, or ``None`` if it has changed since its import.
 
         It also counts as changed if its agents no longer have all of it.
 
@@ -61,7 +61,7 @@ class Seen:
         match self._sources.get(_key(source)):
             case [*like, dict(agents)]:
                 if tuple(like) == _like(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
-                    return len(agents)
+                    return list(agents)
         return None
 
     def has(self, source: Source) -> bool:

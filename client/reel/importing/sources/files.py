@@ -244,6 +244,7 @@ class JsonLines(ABC):
             if not line.complete and not is_whole(line):
                 break
             self._line, self._position = line.number, line.end
+            self.counts.line = line.number
             for found in self._parse(line):
                 yield from self.read_line(found, line.number)
         yield from self.end()

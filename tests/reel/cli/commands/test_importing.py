@@ -488,6 +488,7 @@ def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> N
     assert {
         "read": 8,
         "mapped": 6,
+        "known": 0,
         "ignored": {"progress of a tool": 1},
         "unknown": {"hologram": 1},
         "refused": {},

@@ -305,3 +305,20 @@ def test_a_name_that_is_taken_on_the_way(reel: Reel, client: Client, there: Clie
         event["kind"] for event in there.history(f"{name}-third").events
     ]
     assert ["said"] == [record["content"] for record in there.iter_conversation(f"{name}-third")]
+
+
+def test_a_log_in_which_two_events_have_one_id(reel: Reel, there: Client, name: str, tmp_path: Path) -> None:
+    """Both are brought in, and the log is known at the next import; an event in place of the first one is reported."""
+    rows: list[Any] = [{"reel": 1, "agent": {"id": name, "name": name}}]
+    for seq, kind in enumerate(("user", "user", "assistant"), 1):
+        event = {"seq": seq, "command": seq, "kind": kind, "content": f"{kind} {seq}", "data_json": None}
+        rows.append({**event, "time": 5, "ref": "the same"})
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = "import", "reel", str(tmp_path), "--socket", there.path, "--json"
+    runs = [reel(*command) for _ in range(2)]
+    first, again = (json.loads(ran.out) for ran in runs)
+
+    assert ["created", "user", "assistant"] == [event["kind"] for event in there.history(name).events]
+    assert [1, 0, 0, 1] == [first["new"], first["unchanged"], again["new"], again["unchanged"]]
+    assert [(4, 0), (0, 4)] == [(each["records"]["mapped"], each["records"]["known"]) for each in (first, again)]
+    assert ["seq 1 begins no log"] == [problem.partition(": ")[2].partition(",")[0] for problem in first["problems"]]

@@ -29,8 +29,8 @@ def saved(path: str) -> Seen:
 
 def test_a_source_that_was_imported(path: str) -> None:
     """It is not read again while its agents have all of it; they may have more."""
-    assert 2 == saved(path).conversations(SOURCE, HEADS)
-    assert 2 == saved(path).conversations(SOURCE, {**HEADS, "a1": 6, "a3": 1})
+    assert ["a1", "a2"] == saved(path).agents(SOURCE, HEADS)
+    assert ["a1", "a2"] == saved(path).agents(SOURCE, {**HEADS, "a1": 6, "a3": 1})
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_a_source_that_was_imported(path: str) -> None:
 )
 def test_a_source_that_changed(path: str, source: Source) -> None:
     """Another size, time, file, conversation or tool is read."""
-    assert saved(path).conversations(source, HEADS) is None
+    assert saved(path).agents(source, HEADS) is None
 
 
 @pytest.mark.parametrize("heads", [{}, {"a1": 5}, {"a1": 4, "a2": 7}])
 def test_agents_that_lost_something(path: str, heads: dict[str, int]) -> None:
     """If an agent is gone or is shorter, as after an older backup was restored, its source is read again."""
-    assert saved(path).conversations(SOURCE, heads) is None
+    assert saved(path).agents(SOURCE, heads) is None
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_damaged_file(path: str, text: str) -> None:
     Path(path).parent.mkdir()
     Path(path).write_bytes(text.encode("latin-1"))
 
-    assert Seen(path).conversations(SOURCE, HEADS) is None
-    assert 2 == saved(path).conversations(SOURCE, HEADS)
+    assert Seen(path).agents(SOURCE, HEADS) is None
+    assert ["a1", "a2"] == saved(path).agents(SOURCE, HEADS)
 
 
 def test_who_may_read_it(path: str) -> None:
@@ -79,7 +79,7 @@ def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
     """The import goes on; the next one reads everything again."""
     (tmp_path / "file").write_text("")
 
-    assert saved(str(tmp_path / "file/imported.json")).conversations(SOURCE, HEADS) is None
+    assert saved(str(tmp_path / "file/imported.json")).agents(SOURCE, HEADS) is None
 
 
 def test_an_import_without_news(path: str) -> None:

@@ -99,9 +99,10 @@ class LogImporter:
         )
         name = "" if found else self._make(replay, reading, about)
         self._agents[there] = replay.agent
-        begun = replay.head
+        begun, known = replay.head, 0
         for group in groups(self._events(reading)):
             replay.take(group)
+            known += sum(logged.event["seq"] <= begun for logged in group)
         replay.flush()
         for problem in dict.fromkeys(replay.problems):
             reading.counts.problem(problem)
@@ -114,6 +115,7 @@ class LogImporter:
             if name and name not in _names(about, first.event):
                 self.totals.beside.append((text_in(about, "name"), name))
         else:
+            reading.counts.know(known + bool(reading.agent))
             self.totals.grown += replay.head > begun
             self.totals.unchanged += replay.head == begun
 
@@ -132,7 +134,11 @@ class LogImporter:
             return str(info.name)
         first = next(groups(self._events(reading)))
         events = [logged.event for logged in first]
-        data = data_of(events[0]) if events[0]["kind"] == "created" and events[0]["seq"] == 1 else {}
+        begins = events[0]["kind"] == "created"
+        if events[0]["seq"] == 1 and not begins and not source:
+            what = f"seq 1 begins no log, and is left out: its kind is {events[0]['kind']!r}, not 'created'"
+            replay.problems.append(Problem(reading.source.path, first[0].line, what))
+        data = data_of(events[0]) if begins and events[0]["seq"] == 1 else {}
         name = text_in(data if not source else {}, "name") or text_in(about, "name")
         name, tags = self._free_name(name), map_in(data, "tags") or None
         rest = [event for event in events[1:] if event["kind"] in ADDABLE] if data else []
@@ -219,7 +225,10 @@ def _same(there: Json, here: Json) -> bool:
         # A prompt set at creation, or restated by a clear, has no original time.
         prompts = there.get("content") or "", here["content"] or ""
         return bool(here["kind"] == "system" and anonymous(prompts[0]) == anonymous(prompts[1]))
+    if here["kind"] == "created":  # a log without its first event has another in its place
+        return True
     if there["kind"] not in ADDABLE:
         return here["kind"] in (there["kind"], "restore")
-    there, here = element_of(there), element_of(here)
+    # An id that two events of a log have is that of one of them here.
+    there, here = ({**element_of(event), "ref": ""} for event in (there, here))
     return there == here or event_with(there, anonymous) == event_with(here, anonymous)

@@ -42,10 +42,15 @@ def time_of(event: Json) -> int | None:
 
 def element_of(event: Json) -> Json:
     """Return an event as a record to add, with its time and an id that distinguishes it from others."""
-    ref = event.get("ref") or f"{event.get('agent')}:{event['seq']}"[-_LONGEST_REF:]
+    ref = event.get("ref") or own_ref(event.get("agent"), event["seq"])
     sent = time_of(event)
     found = {**{name: event.get(name) for name in ("kind", "content", "data_json")}, "sent": sent, "ref": ref}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def own_ref(agent: str | None, seq: int) -> str:
+    """Return an id of an event of a log that has none."""
+    return f"{agent}:{seq}"[-_LONGEST_REF:]
 
 
 class Replay:
@@ -211,8 +216,11 @@ class Replay:
         self._fill(last)
 
     def _mend(self, index: int, error: ReelError) -> None:
-        """Let notes stand for the command of a refused event; an undo becomes the restore that it was."""
+        """Let notes stand for the command of a refused event, unless it can be here in another form."""
         refused, line = self._waiting[index]
+        if error.data.get("field") == "ref":  # another event has it: this one has an id by its place
+            self._waiting[index] = {**refused, "ref": own_ref(self._owner, self.head + 1 + index)}, line
+            return
         data = data_of(refused)
         self._same_commands = False
         if not {"undoes", "redoes"}.isdisjoint(data):
