@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
 
 # The names of secrets, by their last word. `key` alone is said of much else.
-_LAST_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "key", "credential")
-# What such secrets are told by. A value follows its name, quotation marks, which may be escaped in JSON, and a sign.
-SIGN = r"[:=](?<=[tndeylTNDEYL\"'\\\] \t].)(?!/)[=>]?"
+_LAST_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "key", "credential", "auth")
+# What such secrets are told by: a value follows its name, quotation marks, which may be escaped in JSON, and a sign, or
+# it follows an option of a command.
+SIGN = r"[:=](?<=[tndeyhlTNDEYHL\"'\\\] \t].)(?!/)[=>]?|--[a-z-]{3,40}+[ ]"
 _BEFORE_VALUE = re.compile(r"[ \t]{0,4}+(?:\\{0,3}+[\"'`])?+")
 HEADER = r"[Bb](?:earer|asic)[ ]"
 ADDRESS = "://"
@@ -24,8 +25,11 @@ PRIVATE_KEY = "-----BEGIN "
 
 # What stands before the last word of a name.
 _SECRET_KEYS = re.compile(
-    r"(?:api|access|secret|private|auth|account|encryption|signing|service|license|master)[-_ ]?$"
+    r"(?:api|app|application|access|secret|private|auth|account|admin|encryption|signing|service|license|master|storage"
+    r"|subscription|shared|consumer|deploy|webhook)[-_ ]?$"
 )
+# A token of these is a secret even if it is hexadecimal. Others may be that of a commit or of a request.
+_SECRET_TOKENS = re.compile(r"(?:api|access|auth|bot|bearer|deploy|personal|refresh|secret)[-_ ]?$")
 # Places in lists, what protects a form, and the words of a model: they may be random, but are nobody's secrets.
 _NO_SECRETS = re.compile(
     r"(?:next|page|continuation|sync|cursor|cancel(?:lation)?|resume|csrf|xsrf|public|stop|eos|bos|pad|sep)"
@@ -40,8 +44,9 @@ _EXPRESSION = frozenset("([{$")
 _LEAST = 16
 _HEXADECIMAL = re.compile(r"(?:sha[0-9]+[-:])?+(?:[0-9a-f-]+|[0-9A-F-]+)")
 _CREDENTIALS = re.compile(r"[A-Za-z0-9_\-./+=~:]{16,4096}+")
-# A password has this many kinds of characters: other values are words.
+# A password has this many kinds of characters, or is random and of this length: other values are words.
 _KINDS = 3
+_LEAST_RANDOM = 12
 # RFC 3986, section 3.2.1. What is quoted or has braces was not filled in.
 _USER = re.compile(
     r"[^\s:@/?#\"'`<>\[\]{}()$\\|,;]{0,100}+:([^\s@/?#\"'`<>\[\]{}$\\]{3,200}+)@(?=[A-Za-z0-9\[])",
@@ -93,11 +98,11 @@ def in_header(text: str, at: int) -> Span | None:
 
 def value_of(text: str, sign: int, end: int) -> Span | None:
     """Return where the value of a secret is whose name is followed by the sign at a position."""
-    name = text[max(sign - _LONGEST_NAME, 0) : sign].rstrip(" \t").rstrip("\"'\\]").lower()
-    last = next((word for word in _LAST_WORDS if name.endswith(word)), None)
+    name = text[max(sign - _LONGEST_NAME, 0) : sign].rstrip(" \t").rstrip("\"'\\]")
+    last = next((word for word in _LAST_WORDS if name.lower().endswith(word)), None)
     if last is None:
         return None
-    before = name.removesuffix(last)
+    before = name[: -len(last)].lower()
     if _NO_SECRETS.search(before) or (last == "key" and not _SECRET_KEYS.search(before)):
         return None
     begins = _BEFORE_VALUE.match(text, end)
@@ -109,13 +114,14 @@ def value_of(text: str, sign: int, end: int) -> Span | None:
     if last.startswith(("pass", "pwd")):
         is_secret = _is_password(value)
     else:
-        # A hexadecimal token is that of a commit or a request as likely as that of a service.
-        is_id = last == "token" and _HEXADECIMAL.fullmatch(value) is not None
-        is_secret = len(value) >= _LEAST and is_random(value) and not is_id
+        is_told = last != "token" or name.endswith("TOKEN") or _SECRET_TOKENS.search(before) is not None
+        is_secret = len(value) >= _LEAST and is_random(value) and (is_told or not _HEXADECIMAL.fullmatch(value))
     return (at, at + len(value)) if is_secret and not is_placeholder(value) else None
 
 
 def _is_password(value: str) -> bool:
     """Return whether a value is a password, rather than a word or an expression."""
-    kinds = kinds_of(value)
-    return len(kinds) >= _KINDS and any(map(str.isdigit, value)) and not re.search(r"[.:/]", value)
+    if re.search(r"[.:/]", value):
+        return False
+    is_mixed = len(kinds_of(value)) >= _KINDS and any(map(str.isdigit, value))
+    return is_mixed or (len(value) >= _LEAST_RANDOM and is_random(value))

@@ -143,7 +143,8 @@ def _try(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
         return _inside("password", text, password_in_address(text, end), end)
     if word[0] in "Bb":
         return _inside("authorization", text, in_header(text, end), end)
-    return _inside("named", text, value_of(text, start, end), end)
+    # The name of an option is in the hit, any other one before it.
+    return _inside("named", text, value_of(text, end - 1 if word[0] == "-" else start, end), end)
 
 
 def _of_a_shape(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:

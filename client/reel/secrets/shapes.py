@@ -85,6 +85,7 @@ _MODELS = (
     *_shapes("docs.fireworks.ai", ("fireworks-key", "fw_", _run(_WORD, 20))),
     *_shapes("inference-docs.cerebras.ai", ("cerebras-key", "csk-", _run(_WORD, 40))),
     *_shapes("docs.together.ai", ("together-key", "tgp_v1_", _run(_URL, 40))),
+    *_shapes("docs.pinecone.io", ("pinecone-key", "pcsk_", _run("[A-Za-z0-9_]", 50))),
     *_shapes("docs.tavily.com", ("tavily-key", "tvly-", _run(_URL, 28))),
     *_shapes("docs.firecrawl.dev", ("firecrawl-key", "fc-", _run(_HEX, 32))),
     *_shapes("jina.ai", ("jina-key", "jina_", _run(_URL, 50))),
@@ -301,6 +302,8 @@ _INSIDE = (
         "learn.microsoft.com, identifiable secrets",
         (52,),
     ),
+    Shape("azure-token", ("AZDO",), f"{_WORD}{{76}}AZDO{_WORD}{{4}}{_END}", "learn.microsoft.com, Azure DevOps", (76,)),
+    Shape("firebase-key", (":APA91b",), f"{_URL}{{11}}:APA91b{_run(_URL, 100)}", "firebase.google.com/docs", (11,)),
     Shape(
         "terraform-token",
         (".atlasv1.",),

@@ -79,6 +79,8 @@ EXAMPLES = (
     "token: ${{ secrets.GITHUB_TOKEN }}",
     "password: str = Field(min_length=8, max_length=128)",
     'password = getpass("Password9 of the database: ")',
+    "tool --password-file /run/secrets/db2 --key-size 4096 --auth none",
+    "auth: required, author: somebody2, oauth2: https://a.internal/oauth2/authorize",
     "secret_name: projects/12345/secrets/my-secret/versions/2",
     "max_tokens: 200000, stop_token: <|endoftext|>",
     "ANTHROPIC_AUTH_TOKEN=$(security find-generic-password -w)",

@@ -65,6 +65,9 @@ KEYS: dict[str, Callable[[Random], str]] = {
     "Hugging Face": lambda r: f"hf_{some(r, string.ascii_letters, 34)}",
     "Replicate": lambda r: f"r8_{some(r, WORD, 37)}",
     "NVIDIA": lambda r: f"nvapi-{some(r, URL, 64)}",
+    "Pinecone": lambda r: f"pcsk_{some(r, WORD, 6)}_{some(r, WORD, 63)}",
+    "Azure DevOps": lambda r: f"{some(r, WORD, 76)}AZDO{some(r, WORD, 4)}",
+    "Firebase": lambda r: f"{some(r, URL, 11)}:APA91b{some(r, URL, 134)}",
     "Cerebras": lambda r: f"csk-{some(r, LOWER, 48)}",
     "Tavily": lambda r: f"tvly-dev-{some(r, WORD, 32)}",
     "Firecrawl": lambda r: f"fc-{some(r, HEX, 32)}",
@@ -195,6 +198,21 @@ def values(random: Random) -> Iterator[Positive]:
     for name in ("MISTRAL_API_KEY", "CO_API_KEY", "DEEPGRAM_API_KEY", "ALGOLIA_ADMIN_API_KEY", "CLIENT_SECRET"):
         yield Positive(name, mistral, f"{name}={mistral}")
         yield Positive(name, mistral, json.dumps({"env": {name: mistral}}))
+    for text in (
+        f"TWILIO_AUTH_TOKEN={hexadecimal[:32]}",
+        f"export GITEA_TOKEN={hexadecimal[:32]}",
+        f"auth_token: '{hexadecimal[:32]}'",
+        f"DD_APP_KEY={hexadecimal[:32]}",
+        f"curl -H 'Ocp-Apim-Subscription-Key: {hexadecimal[:32]}' https://a.internal",
+    ):
+        yield Positive("hexadecimal", hexadecimal[:32], text)
+    for text in (
+        f"tool --api-key {mistral} --verbose",
+        f"docker login -u a --password {mistral}",
+        json.dumps({"auths": {"registry.internal": {"auth": mistral}}}),
+        f"DB_PASSWORD={mistral.lower()}",
+    ):
+        yield Positive("option", mistral.lower() if "DB" in text else mistral, text)
     yield Positive("Together", hexadecimal, f"export TOGETHER_API_KEY={hexadecimal}")
     yield Positive("header", hexadecimal, f"Authorization: Bearer {hexadecimal}")
     basic = b64encode(f"admin:{password}".encode()).decode()
