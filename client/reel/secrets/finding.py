@@ -123,20 +123,21 @@ def _replaced(text: str, put: Callable[[Found], str]) -> str:
 
 def _each(text: str) -> Iterator[Found]:
     """Yield the secrets of a text; each search begins behind what the one before has looked at."""
-    at = 0
+    at = since = 0
     for start, end in places(text):
         at = max(start, at)
         while (hit := _ALL.search(text, at, end)) is not None:
-            found, at = _try(text, hit)
+            found, at = _try(text, hit, since)
             if found is not None:
+                since = found.end
                 yield found
 
 
-def _try(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
-    """Return the secret that begins at a hit, if one does, and where to look on."""
+def _try(text: str, hit: re.Match[str], since: int) -> tuple[Found | None, int]:
+    """Return the secret at a hit, if there is one behind the one before, and where to look on."""
     word, (start, end) = hit[0], hit.span()
     if word[0] in _ESCAPES or word in _BY_START:
-        return _of_a_shape(text, hit)
+        return _of_a_shape(text, hit, since)
     if word == PRIVATE_KEY:
         return _found("private-key", text, private_key(text, start), end)
     if word == ADDRESS:
@@ -147,7 +148,7 @@ def _try(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
     return _inside("named", text, value_of(text, end - 1 if word[0] == "-" else start, end), end)
 
 
-def _of_a_shape(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
+def _of_a_shape(text: str, hit: re.Match[str], since: int) -> tuple[Found | None, int]:
     start = hit.start()
     if hit[0] not in _BY_START and (escape := _BEHIND_ESCAPE.match(text, start)) is not None:
         start = escape.end()
@@ -157,7 +158,7 @@ def _of_a_shape(text: str, hit: re.Match[str]) -> tuple[Found | None, int]:
     for shape in _BY_START[word]:
         for length in shape.before:
             begin = start - length
-            if begin < 0 or (found := _whole(shape, word).match(text, begin)) is None:
+            if begin < since or (found := _whole(shape, word).match(text, begin)) is None:
                 continue
             key = found.lastindex or 0
             if is_placeholder(found[key] if key or length else found[0][len(word) :]):
@@ -172,7 +173,7 @@ def _inside(kind: str, text: str, span: tuple[int, int] | None, end: int) -> tup
         return None, end
     at = span[0]
     while (hit := _OF_SHAPES.search(text, at, span[1])) is not None:
-        found, at = _of_a_shape(text, hit)
+        found, at = _of_a_shape(text, hit, span[0])
         if found is not None:
             return found, found.end
     return _found(kind, text, span, end)

@@ -89,6 +89,13 @@ def test_what_is_found_is_in_the_text(text: str) -> None:
     assert all(any(start <= one.start <= end for start, end in places(text)) for one in found)
 
 
+def test_keys_without_anything_between() -> None:
+    """What ends a key is not taken for a part of another one as well."""
+    both = KEYS["OpenAI"](Random(3)) + KEYS["Mailchimp"](Random(3))
+
+    assert [both.removesuffix("-us14")] == [one.text for one in find(both)]
+
+
 HOSTILE = [
     "a",
     "sk-",
