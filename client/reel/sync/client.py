@@ -44,7 +44,7 @@ def _subscription(
         from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
 
         state = SubscriptionState(request(*args, **kwargs), self.name)
-        return Subscription(state, self.dial, self.patience, self.timeout)
+        return Subscription(state, self.dial, self.patience, self.timeout, self._wait)
 
     return describe(method, request, "Subscription")
 
@@ -71,7 +71,8 @@ class Client(Methods):
         awaits_restart: be as patient with the first connection, if a daemon was on the socket before.
         start: what starts a daemon on a socket, with ``autostart``.
         wait: called before each read with the connection's file descriptor and the seconds that are left, if there is a
-            limit; it returns when there is something to read. What it raises ends the connection, and the call.
+            limit; it returns when there is something to read. What it raises ends the connection, and the call. A
+            subscription goes on after it: what it raises leaves ``next()``.
     """
 
     def __init__(

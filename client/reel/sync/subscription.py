@@ -35,6 +35,8 @@ class Subscription(Iterator[Push]):
         dial: opens a connection, which may take so many seconds; ``None`` for no limit.
         patience: how long to try to reconnect after the connection was lost, in seconds.
         timeout: how long the daemon may take to accept the subscription, in seconds; ``None`` for no limit.
+        wait: waits until there is something to read from a file descriptor, for so many seconds. What it raises leaves
+            the subscription as it is.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class Subscription(Iterator[Push]):
         dial: Callable[[float | None], socket.socket],
         patience: float,
         timeout: float | None = None,
+        wait: Callable[[int, float | None], None] | None = None,
     ) -> None:
         self._state = state
+        self._wait = wait
         self._dial = dial
         self._patience = patience
         self._timeout = timeout
@@ -128,6 +132,8 @@ class Subscription(Iterator[Push]):
             self._hang_up()
         # In a variable, since another thread may close the subscription at any time.
         connection = self._socket or self._connect()
+        if self._wait is not None and self._state.has_begun:
+            self._wait(connection.fileno(), None)
         data = connection.recv(_CHUNK)
         if self._closed.is_set():
             return

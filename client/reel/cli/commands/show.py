@@ -77,18 +77,21 @@ def _nothing_there(ctx: Context, chosen: Range) -> InvalidParams:
     )
 
 
-def transcript_for(ctx: Context, *, folds: bool, brief: bool = False) -> Transcript:
+def transcript_for(ctx: Context, *, folds: bool, brief: bool = False, continues: bool = False) -> Transcript:
     """Return what lays out messages for the screen, or for a pipe.
 
     Args:
         ctx: the command's context.
         folds: whether what a tool returned is folded if it would fill half of the screen.
         brief: whether it is folded in any case.
+        continues: whether something is above the first message.
     """
     out = ctx.out
     fold = Fold(max(screen_height(sys.stdout) // 2, _FOLDED_TO), _FOLDED_TO) if folds and out.terminal else None
     unfold = ctx.command("show", ctx.agent) if out.terminal else ""
-    return Transcript(out.width, ctx.clock, styled=out.colour, fold=fold, brief=brief, unfold=unfold)
+    return Transcript(
+        out.width, ctx.clock, styled=out.colour, fold=fold, brief=brief, unfold=unfold, continues=continues
+    )
 
 
 def _transcript(ctx: Context) -> Transcript:

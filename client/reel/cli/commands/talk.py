@@ -37,8 +37,16 @@ _SHOWN = 2
 _HISTORY = 200
 
 
-class _Quit(Exception):
-    """The user leaves."""
+class Quit(Exception):
+    """The user leaves, or has to: there is an error.
+
+    Args:
+        error: the error.
+    """
+
+    def __init__(self, error: ReelError | None = None) -> None:
+        super().__init__()
+        self.error = error
 
 
 class Talk(ABC):
@@ -73,13 +81,21 @@ class Talk(ABC):
         }
 
     def run(self) -> None:
-        """Read and answer until the user leaves."""
+        """Read and answer until the user leaves.
+
+        Raises:
+            ReelError: it is not possible to go on.
+        """
         self._begin()
-        with suppress(_Quit), self._listening:
-            self._listen()
-            while True:
-                with suppress(KeyboardInterrupt):  # one more, while the first is handled
-                    self._go_on()
+        try:
+            with self._listening:
+                self._listen()
+                while True:
+                    with suppress(KeyboardInterrupt):  # one more, while the first is handled
+                        self._go_on()
+        except Quit as quits:
+            if quits.error is not None:
+                raise quits.error from None
 
     def _listen(self) -> None:
         """Show what others say in this conversation while a line is typed; nothing does so without readline."""
@@ -95,7 +111,7 @@ class Talk(ABC):
         """Read and answer once.
 
         Raises:
-            _Quit: the user leaves.
+            Quit: the user leaves.
         """
         try:
             self._take(self._read(f"{self._shown}> "))
@@ -103,7 +119,7 @@ class Talk(ABC):
             self._ctx.out.line()
         except EOFError:
             self._ctx.out.line()
-            raise _Quit from None
+            raise Quit from None
         except (ReelError, UsageError, OSError) as error:
             self._ctx.out.warn(self._explained(error))
 
@@ -225,4 +241,4 @@ class Talk(ABC):
         """What Ctrl-C does."""
 
     def _quit(self, _: str) -> None:
-        raise _Quit
+        raise Quit

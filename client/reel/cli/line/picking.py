@@ -32,7 +32,13 @@ _FOUND = 100
 # How many messages the end of a conversation has.
 _MESSAGES = 8
 # What the Enter key does for a command, if its name with an "s" does not say it.
-_ENTER = {"chat": "opens it", "info": "describes it", "log": "shows its log", "tree": "shows its branches"}
+_ENTER = {
+    "attach": "attaches to it",
+    "chat": "opens it",
+    "info": "describes it",
+    "log": "shows its log",
+    "tree": "shows its branches",
+}
 # What a command is about if nobody names a conversation.
 _FIRST = {"chat": "a new conversation", "follow": "all conversations"}
 # The commands that need somebody who answers.

@@ -32,7 +32,8 @@ _CHUNK = 1 << 16
 # Of a terminal that does not know its size.
 _SIZE = (80, 24)
 # The other screen, and pasted text in brackets.
-_ENTER, _LEAVE = b"\x1b[?1049h\x1b[?2004h", b"\x1b[?2004l\x1b[?1049l\x1b[?25h"
+_BRACKETS, _NO_BRACKETS = b"\x1b[?2004h", b"\x1b[?2004l"
+_ENTER, _LEAVE = b"\x1b[?1049h" + _BRACKETS, _NO_BRACKETS + b"\x1b[?1049l\x1b[?25h"
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _HOME, _ERASE_LINE, _ERASE_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 # A terminal that knows these shows nothing of a picture before its end; any other one ignores them.
@@ -174,6 +175,20 @@ def _signals(screen: _Screen) -> Iterator[int]:
             signal.signal(number, handler)
         os.close(signalled)
         os.close(wakeup)
+
+
+@contextmanager
+def unechoed(stdin: int, stdout: int) -> Iterator[None]:
+    """Let each key of a terminal be sent at once, and not be shown; a text that is pasted stays in brackets."""
+    before = termios.tcgetattr(stdin)
+    os.write(stdout, _BRACKETS)
+    termios.tcsetattr(stdin, termios.TCSADRAIN, _key_by_key(before))
+    try:
+        yield
+    finally:
+        with suppress(OSError, termios.error):  # the terminal is gone
+            os.write(stdout, _NO_BRACKETS)
+            termios.tcsetattr(stdin, termios.TCSADRAIN, before)
 
 
 def _key_by_key(attributes: list[Any]) -> list[Any]:

@@ -38,6 +38,7 @@ class Transcript:
         fold: how much of a tool's arguments and output is shown; with ``None`` all of it.
         brief: whether one line of them is shown, and of thinking none.
         unfold: the command that shows all of a message, but for its seq.
+        continues: whether something is above the first message.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Transcript:
         fold: Fold | None = None,
         brief: bool = False,
         unfold: str = "",
+        continues: bool = False,
     ) -> None:
         self._width = width
         self._clock = clock
@@ -57,7 +59,7 @@ class Transcript:
         self._brief = brief
         self._unfold = unfold
         self._layout = Layout()
-        self._begun = False
+        self._begun = continues
         self._seq = 0
 
     def prompt(self, text: str) -> Iterator[Line]:

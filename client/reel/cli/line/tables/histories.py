@@ -39,8 +39,8 @@ COMMANDS = (
         notes="reel alone does the same. Typing searches names, titles, tags and first words.\n"
         "Enter goes on with the chosen conversation, as reel continue does; Ctrl-O shows\n"
         "it, Ctrl-T shows its branches, Ctrl-X writes it into a Markdown file. show,\n"
-        "chat, ask, follow, log, info, tree and export let you choose in the same way if\n"
-        "no conversation is named.",
+        "chat, attach, ask, follow, log, info, tree and export let you choose in the same\n"
+        "way if no conversation is named.",
     ),
     Command(
         "continue",

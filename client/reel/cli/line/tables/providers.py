@@ -99,6 +99,18 @@ COMMANDS = (
         picks=True,
     ),
     Command(
+        "attach",
+        "[NAME]",
+        "take part in a conversation that something else answers",
+        "attach",
+        "reel attach demo",
+        notes="It shows what is said as it comes, as reel follow does, above a prompt: what is\n"
+        "typed there is added as a message of the user, and a program that follows the\n"
+        "conversation answers. /help lists /undo, /attach, /edit and more; Ctrl-C drops a\n"
+        "line, and Ctrl-D leaves.",
+        picks=True,
+    ),
+    Command(
         "compact",
         "[NAME]",
         "sum up the beginning of a conversation",
