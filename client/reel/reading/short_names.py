@@ -28,14 +28,14 @@ def digits_of(form: str) -> str:
 
 
 def stands_for(form: str, name: str) -> bool:
-    """Return whether a form stands for a name.
+    """Return whether a form stands for a name, which has an id.
 
     Below the head of the form, the name is one part that begins with its digits, or it ends with them. A form without
     a head is about every tool.
     """
     digits = digits_of(form)
     head = form[: len(form) - len(digits)] or name[: name.find("/") + 1]
-    if not digits or not name.startswith(head):
+    if not digits or not name.startswith(head) or not any(map(_is_generated, name.split("/"))):
         return False
     rest = name[len(head) :]
     return rest.endswith(digits) or (rest.startswith(digits) and "/" not in rest)

@@ -63,6 +63,12 @@ def test_what_a_form_stands_for(expected: bool, form: str) -> None:
     assert expected is stands_for(form, SESSION)
 
 
+@pytest.mark.parametrize("name", ["old-tape-decks", "team/tape-decks", "tape-decks/one", "tape-decks-2"])
+def test_a_name_that_was_typed_has_no_form(name: str) -> None:
+    """The end of a name without an id stands for nothing: it may be the name that another one had before."""
+    assert not stands_for("tape-decks", name)
+
+
 _NAMES = st.lists(
     st.builds("".join, st.tuples(st.sampled_from(["a/", "b/"]), st.text("ab", min_size=7, max_size=9))).map(
         lambda name: f"{name}-1111-4222-8333-{name[2:]}ab1234567890"

@@ -101,7 +101,7 @@ COMMANDS = (
     Command(
         "attach",
         "[NAME]",
-        "take part in a conversation that something else answers",
+        "talk in a conversation that others answer",
         "attach",
         "reel attach demo",
         notes="It shows what is said as it comes, as reel follow does, above a prompt: what is\n"
