@@ -57,7 +57,7 @@ def shortest(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:
     def is_only(form: str, name: str) -> bool:
         digits = digits_of(form)
         rivals = (other for end in {digits[:LEAST], digits[-LEAST:]} for other in alike.get(end, ()))
-        return not any(stands_for(form, other) for other in rivals if other != name)
+        return not any(other == form or stands_for(form, other) for other in rivals if other != name)
 
     return {name: next((form for form in short_forms(name) if is_only(form, name)), name) for name in names}
 
