@@ -45,7 +45,7 @@ def typed(tmux: Tmux, text: str, *keys: str) -> None:
 
 @pytest.mark.slow
 def test_talking_with_others(tmux: Tmux) -> None:
-    """What others say comes as it is written, and what is typed is added once; nothing moves a line that is typed."""
+    """What others say comes as it is written, and what is typed is added once; a line that is typed stays."""
     with running_daemon() as daemon, daemon.client() as other:
         other.create("demo")
         other.add("demo", ["What is a tape deck?", {"role": "assistant", "content": "A machine."}])
@@ -65,8 +65,9 @@ def test_talking_with_others(tmux: Tmux) -> None:
         typed(tmux, "One mo")
         tmux.ends_with("demo> One mo")
         other.add("demo", "Somebody else asks.")
+        tmux.ends_with("  Somebody else asks.", "", "demo> One mo")
         typed(tmux, "re", "Enter")
-        assert "demo> One more" in tmux.shows("  Somebody else asks.")
+        tmux.ends_with("  Somebody else asks.", "", "demo> One more", "", "demo>")
 
         typed(tmux, "/undo", "Enter")
         tmux.shows("  - #7  user  One more")
