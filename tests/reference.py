@@ -20,7 +20,7 @@ _GROUPS = {
     " answer render parse state search wait subscribe",
     "Conversations": "agent agents iter_agents change clone kill revive tree difference usage histories",
     "Go back": "undo redo mark rewind restore clear",
-    "Erase": "redact purge retention",
+    "Erase": "redact purge purged retention",
     "The daemon": "ping methods stats verify replay backup shutdown server",
     "Requests as values": "call pages send send_within converse dial",
 }

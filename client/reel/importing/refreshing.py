@@ -128,7 +128,7 @@ class Refresher:
             return
         stones = Tombstones(f"{state_directory()}/{TOMBSTONES}", self._socket)
         with Pipeline(Client(self._socket, name=CLIENT, patience=0)) as pipeline:
-            importer = Importer(pipeline, seen, stones.has, masking=self._new_masking())
+            importer = Importer(pipeline, seen, stones, masking=self._new_masking())
             importer.look()
             try:
                 for _ in importer.run(tool._replace(open=partial(self._open, tool)), sources):

@@ -24,7 +24,7 @@ from reel.requests.commands import (
 )
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.derived import difference, tree, usage
-from reel.requests.erasing import purge, redact, retention
+from reel.requests.erasing import purge, purged, redact, retention
 from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, parse, render
 from reel.requests.queries import agent, agents, conversation, histories, history, messages, replay, search, state
@@ -61,6 +61,7 @@ __all__ = [
     "parse",
     "ping",
     "purge",
+    "purged",
     "redact",
     "redo",
     "render",

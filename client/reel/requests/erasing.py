@@ -8,6 +8,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from re import Pattern
     from typing import Any
 
@@ -116,6 +117,20 @@ def retention(
         now: do not wait for a day after the settings were made or reach further.
     """
     return call("retention", _read_retained, locals())
+
+
+def purged(ids: Sequence[str]) -> Call[list[str]]:
+    """Return which of the agents with these ids were purged, by a command or by the daemon's retention.
+
+    Args:
+        ids: the ids, 10,000 at most. A daemon knows this if its ``features`` name ``purged``.
+    """
+    return call("purged", _read_ids, locals())
+
+
+def _read_ids(result: dict[str, Any]) -> list[str]:
+    found: list[str] = result["purged"]
+    return found
 
 
 def _read_retained(result: dict[str, Any]) -> replies.Retained:

@@ -175,6 +175,7 @@ class Methods(ABC):
     redact = _method(requests.redact)
     purge = _method(requests.purge)
     retention = _method(requests.retention)
+    purged = _method(requests.purged)
     agents = _method(requests.agents)
     agent = _method(requests.agent)
     messages = _method(requests.messages)

@@ -229,6 +229,12 @@ class Histories(NamedTuple):
     max_bytes: _Bytes = PAGE_BYTES
 
 
+class Gone(NamedTuple):
+    """The ids of agents that may have been purged."""
+
+    ids: Annotated[list[str], to.addresses]
+
+
 class State(NamedTuple):
     """A page of an agent's values, current or at a seq."""
 

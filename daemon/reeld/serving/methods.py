@@ -173,6 +173,7 @@ _ALL = (
     _command(params.Redact, erasing.redact, "Replace what was said with a marker, for good"),
     _command_on_any(params.Purge, erasing.purge, "Remove agents and their events, for good")._replace(may_be_gone=True),
     _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
+    _plain(params.Gone, erasing.purged, "Tell which agents were purged"),
     _plain(params.Agents, queries.agents, "List agents, the oldest or the most recently changed first"),
     _read(params.Nothing, queries.agent, "Describe an agent and its current state"),
     _read(params.Nothing, queries.facts, "Describe an agent in lines for people"),

@@ -130,6 +130,15 @@ def _going(connection: Connection, uids: Texts, *, cascade: bool, force: bool) -
     return {row for row in going if named.get(row) != ""}
 
 
+def those_purged(connection: Connection, uids: Texts) -> list[str]:
+    """Return which of the agents with these ids were purged."""
+    query = (
+        "SELECT uid FROM agents WHERE name = '' AND uid IN (SELECT value FROM json_each(:uids))"
+        " UNION SELECT uid FROM purged_agents WHERE uid IN (SELECT value FROM json_each(:uids)) ORDER BY uid"
+    )
+    return [uid for (uid,) in connection.execute(query, {"uids": uids}).fetchall()]
+
+
 def was_purged(connection: Connection, uid: str) -> bool:
     """Return whether the agent with an id was purged."""
     query = "SELECT name FROM agents WHERE uid = :uid UNION ALL SELECT '' FROM purged_agents WHERE uid = :uid"

@@ -186,7 +186,7 @@ def _import(
     importer = (
         LogImporter(pipeline, history.sources, masking)
         if is_own
-        else Importer(pipeline, seen, stones.has, restore=restore, masking=masking)
+        else Importer(pipeline, seen, stones, restore=restore, masking=masking)
     )
     try:
         importer.look()

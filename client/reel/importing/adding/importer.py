@@ -1,7 +1,8 @@
 """Importing sources: reads each, adds its steps to its agents, and counts the results."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import PurePath
 from traceback import FrameSummary, extract_tb
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
+from reel.importing.adding.tombstones import Tombstones
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Step, Tool
 
 # The rule for the records of a file whose conversations were all killed or purged here.
@@ -22,6 +24,8 @@ LEFT_ALONE = "killed or purged here"
 # known of each conversation stays in memory.
 _TOGETHER = 64
 _BYTES = 32 << 20
+# How many agents the daemon is asked about in one request.
+_IDS = 10_000
 
 
 class Totals:
@@ -79,7 +83,7 @@ class Importer:
     Args:
         pipeline: the connection.
         seen: the sources imported before.
-        is_purged: returns whether a conversation was purged here.
+        stones: the conversations that were purged here; without it, all are imported.
         restore: whether such a conversation is imported nevertheless.
         masking: what becomes of keys and passwords.
     """
@@ -88,14 +92,14 @@ class Importer:
         self,
         pipeline: Pipeline,
         seen: Seen,
-        is_purged: Callable[[str], bool] = lambda _name: False,
+        stones: Tombstones | None = None,
         *,
         restore: bool = False,
         masking: Masking | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._seen = seen
-        self._is_purged = is_purged
+        self._stones = stones
         self._restore = restore
         self._masking = masking or Masking()
         self._agents = Agents(pipeline)
@@ -107,8 +111,21 @@ class Importer:
         self.totals = Totals()
 
     def look(self) -> None:
-        """List the existing agents."""
+        """List the existing agents, and note which that were imported before have been purged."""
         self._agents.look()
+        if self._stones is not None and self._pipeline.knows("purged"):
+            self._note_purges(self._stones)
+
+    def _note_purges(self, stones: Tombstones) -> None:
+        """Note whose agents the daemon has purged, at the command of any client or by itself."""
+        found = self._seen.gone(self._agents.heads)
+        gone = {uid: name for uid, name in found.items() if not stones.has(name) and not self._agents.agent_of(name)}
+        purged = [
+            uid for first in range(0, len(gone), _IDS) for uid in self._pipeline.purged([*gone][first : first + _IDS])
+        ]
+        if purged:
+            with suppress(OSError):  # then they are known in this import only
+                stones.add(gone[uid] for uid in purged)
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
         """Import sources; yield the totals whenever some are done.
@@ -211,7 +228,7 @@ class Importer:
 
     def _stays_away(self, name: str) -> bool:
         """Return whether a conversation was purged here and is not to come back; note either."""
-        if self._agents.agent_of(name) or not self._is_purged(name):
+        if self._agents.agent_of(name) or self._stones is None or not self._stones.has(name):
             return False
         noted = self.totals.restored if self._restore else self.totals.purged
         if name not in noted:
@@ -227,7 +244,7 @@ class Importer:
         return self._agents.agent_of(name)
 
     def _count(self, read: _Read) -> None:
-        totals, heads = self.totals, dict[str, int]()
+        totals, agents = self.totals, dict[str, tuple[int, str]]()
         totals.sources += 1
         totals.bytes += read.source.size
         complete = read.readable and not read.killed and not read.counts.unfinished
@@ -243,16 +260,16 @@ class Importer:
                 complete = False
                 read.counts.problem(Problem(read.source.path, 0, _why(conversation.failure)))
             if conversation.agent:
-                heads[conversation.agent] = conversation.log.head
+                agents[conversation.agent] = conversation.log.head, conversation.name
             self._count_conversation(conversation)
-        if not heads:
+        if not agents:
             totals.empty += not read.killed
             read.counts.disuse(WITHOUT_MESSAGE if not read.killed else LEFT_ALONE)
         totals.counts.add(read.counts)
         totals.read.add(read.source.path)
         if complete:
-            self._agents.heads |= heads
-            self._seen.add(read.source, heads)
+            self._agents.heads |= {agent: head for agent, (head, _) in agents.items()}
+            self._seen.add(read.source, agents)
         else:
             self._seen.postpone(read.source)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reel.importing.adding import state_file
 from reel.importing.adding.trials import Trials
@@ -15,7 +15,7 @@ from reel.importing.steps import Source
 from reel.importing.values import digest
 
 # Incremented when the readers or the keys change: what was read before is read again.
-_VERSION = 4
+_VERSION = 5
 
 
 class Place(NamedTuple):
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Seen:
-    """The sources that were imported, with their sizes and times, and the heads of their agents.
+    """The sources that were imported, with their sizes and times, and the conversations and heads of their agents.
 
     Args:
         path: the file that stores this.
@@ -60,7 +60,8 @@ class Seen:
         """
         match self._sources.get(_key(source)):
             case [*like, dict(agents)]:
-                if tuple(like) == _like(source) and all(heads.get(agent, -1) >= head for agent, head in agents.items()):
+                has_all = all(heads.get(agent, -1) >= head for agent, (head, _) in agents.items())
+                if tuple(like) == _like(source) and has_all:
                     return list(agents)
         return None
 
@@ -72,9 +73,18 @@ class Seen:
         """Return where the sources are that were imported before."""
         return [Place(*key.split("\0")[:2]) for key in self._sources]
 
-    def add(self, source: Source, heads: Mapping[str, int]) -> None:
-        """Record that a source was imported into agents, with their current heads."""
-        self._sources[_key(source)] = [*_like(source), dict(heads)]
+    def gone(self, heads: Mapping[str, int]) -> dict[str, str]:
+        """Return the agents of sources that do not exist any more, with the names of their conversations.
+
+        Args:
+            heads: as for :meth:`agents`.
+        """
+        kept: Any = [found[-1] for found in self._sources.values()]
+        return {agent: name for agents in kept for agent, (_, name) in agents.items() if agent not in heads}
+
+    def add(self, source: Source, agents: Mapping[str, tuple[int, str]]) -> None:
+        """Record that a source was imported into agents, with their current heads and the names of conversations."""
+        self._sources[_key(source)] = [*_like(source), dict(agents)]
         self._trials.succeed(_key(source))
         self._is_changed = True
 

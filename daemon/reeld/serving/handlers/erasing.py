@@ -18,6 +18,8 @@ from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
+from reeld.store.connection import Texts
+from reeld.store.purging import those_purged
 from reeld.store.redacting import Text
 
 log = logging.getLogger(__name__)
@@ -99,6 +101,15 @@ def retention(services: Services, call: Call, given: params.Retention) -> Deferr
     """Purge the agents that are older than the settings allow."""
     asked = retaining.PassOptions(call.peer.client, dry_run=given.dry_run, at_once=given.now)
     return Deferred(lambda: services.retention.retain(services.registry, _ContentHolders(services), asked))
+
+
+def purged(services: Services, _call: Call, asked: params.Gone) -> Deferred:
+    """Tell which agents were purged, by anybody."""
+
+    async def run() -> Result:
+        return {"purged": await services.store.read(those_purged, Texts(asked.ids))}
+
+    return Deferred(run)
 
 
 async def keep_retention(services: Services) -> None:

@@ -68,6 +68,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "asides",
             "dirs",
             "clone_sent",
+            "purged",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -12,6 +12,7 @@ from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
+from reel.importing.adding.tombstones import Tombstones
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Found, Kept, Part, Said, Source, Step, Tool
 from reel.sync.client import Client
 from tests.reel.importing.samples import SAMPLES
@@ -53,6 +54,7 @@ class Histories:
         self.fork_of: dict[str, str] = {}
         self.errors: dict[str, OSError] = {}
         self.by_position = False
+        self.stones: Tombstones | None = None
         # Which were read.
         self.opened: list[str] = []
 
@@ -69,7 +71,7 @@ class Histories:
         ]
         seen = Seen(self._seen)
         with Pipeline(Client(self._client.path, name=CLIENT)) as pipeline:
-            importer = Importer(pipeline, seen)
+            importer = Importer(pipeline, seen, self.stones)
             importer.look()
             *_, totals = importer.run(tool, sources)
         seen.save()
@@ -151,6 +153,24 @@ def test_a_conversation_in_two_files(histories: Histories) -> None:
     assert (0, 1, 0, 1) == counted()
     histories.steps["a"] = [About(title="T"), *histories.steps["a"]]  # read again, and nothing new in it
     assert (0, 0, 1, 0) == counted()
+
+
+def test_what_another_client_purged(histories: Histories, client: Client, tmp_path: Path) -> None:
+    """It stays away as well, also from a daemon that was asked by nobody but its retention; what is lost comes back."""
+    histories.steps = {name: said(name) for name in ("purged", "lost", "kept")}
+    histories.run("purged", "lost", "kept")
+    client.purge(histories.name("purged"))
+    client.change(histories.name("kept"), name=f"{histories.name('kept')}-renamed")
+    seen = Seen(str(tmp_path / "seen.json"))
+    seen.add(Source("/lost", histories.name("lost"), 1, 1), {"0" * 32: (1, histories.name("lost"))})
+    seen.save()
+    histories.stones = Tombstones(str(tmp_path / "purged.json"), "demo")
+    again = [histories.run("purged", "lost", "kept") for _ in range(2)]
+
+    assert [[histories.name("purged")]] * 2 == [totals.purged for totals in again]
+    assert [histories.name("lost")] == [row.name for row in client.iter_agents(prefix=histories.name("lost"))]
+    assert Tombstones(str(tmp_path / "purged.json"), "demo").has(histories.name("purged"))
+    assert not Tombstones(str(tmp_path / "purged.json"), "demo").has(histories.name("lost"))
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "reel"])  # our own logs are not read as steps

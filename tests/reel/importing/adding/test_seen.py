@@ -11,6 +11,7 @@ from reel.importing.steps import Source
 
 SOURCE = Source("/x/history", "tool/demo", 10, 20)
 HEADS = {"a1": 5, "a2": 7}
+AGENTS = {"a1": (5, "tool/demo"), "a2": (7, "tool/demo/part")}
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def path(tmp_path: Path) -> str:
 def saved(path: str) -> Seen:
     """Return what a later import knows of a source that was imported into two agents."""
     seen = Seen(path)
-    seen.add(SOURCE, HEADS)
+    seen.add(SOURCE, AGENTS)
     seen.save()
     return Seen(path)
 
@@ -89,7 +90,7 @@ def test_an_import_without_news(path: str) -> None:
 
     seen.save()
     assert not os.path.exists(path)
-    seen.add(SOURCE, HEADS)
+    seen.add(SOURCE, AGENTS)
     seen.save()
     assert os.path.exists(path)
 
@@ -103,5 +104,11 @@ def test_a_source_that_was_not_imported_completely(path: str) -> None:
     assert not seen.is_postponed(SOURCE._replace(conversation="tool/other"))
     assert not Seen(path).is_postponed(SOURCE)
 
-    seen.add(SOURCE, HEADS)
+    seen.add(SOURCE, AGENTS)
     assert not seen.is_postponed(SOURCE)
+
+
+def test_agents_that_are_gone(path: str) -> None:
+    """They may have been purged: what they were is known, to leave it out."""
+    assert {"a2": "tool/demo/part"} == saved(path).gone({"a1": 9, "a3": 1})
+    assert {} == saved(path).gone(HEADS)

@@ -74,11 +74,14 @@ async def test_who_is_purged(connect: Connect, services: Services) -> None:
     age(services, "old", "followed", "untagged", "killed")
     await peer.call("subscribe", "followed")
     retain = (await apply(services, Retention(killed_days=90, days=30, tag="keep=short"))).retain
+    ids = [agent["id"] for agent in (await peer.call("agents"))["agents"]]
     tried = await retain(services.registry, _ContentHolders(services), NOBODY._replace(dry_run=True))
     assert 6 == len(await living(peer))
+    assert [] == (await peer.call("purged", [*ids, "0" * 32]))["purged"]
     done = await retain(services.registry, _ContentHolders(services), NOBODY)
 
     assert ["old", "killed"] == [agent["name"] for agent in tried["agents"]]
+    assert sorted([ids[1], ids[4]]) == (await peer.call("purged", [*ids, "0" * 32]))["purged"]
     assert ({*tried.pop("purged")}, tried) == ({*done.pop("purged")}, done)
     assert (2, 2, 3) == (done["agents_count"], done["purged_count"], done["events"])
     assert 1 == done["followed_count"]
