@@ -231,7 +231,7 @@ ADDED = {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known"
         (replies.AddedItems, ADDED),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
-        (replies.Rewound, REPEATED),
+        (replies.Rewound, {**REPEATED, "label": None}),
         (replies.Undone, REPEATED),
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
