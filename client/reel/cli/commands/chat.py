@@ -155,6 +155,8 @@ class _Chat(Talk):
         if outcome.added is None:
             self._ctx.out.hint("/retry asks again, /undo takes your message back")
             return False
+        if outcome.added.late:
+            self._show_late(outcome.added.first)
         self._advance(outcome.added.head)
         if self._ctx.args.asks_for_title and outcome.cut is None:
             titled = title_conversation(self._ctx, self._id, self._provider)
@@ -162,6 +164,13 @@ class _Chat(Talk):
                 self._advance(titled.head)
         self._ctx.out.line((account(self._ctx, self._id, outcome, self._provider.model), "dim"))
         return bool(outcome.calls) and self._add_results(list(outcome.calls))
+
+    def _show_late(self, first: int) -> None:
+        """Show what others have said while an answer arrived, whose seq this is."""
+        since = self._ctx.client.messages(self._id, since=self._seen).messages
+        self._ctx.out.line()
+        self._ctx.out.lines(self._laid_out(message for message in since if message["seq"] < first))
+        self._ctx.out.line()
 
     def _add_results(self, calls: list[ToolCall]) -> bool:
         """Add the results of calls; return whether each has one."""

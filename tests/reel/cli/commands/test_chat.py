@@ -28,6 +28,9 @@ def send(text, end=None):
 if said == "fail":
     sys.exit("no network")
 asked = said.split()[:3]
+if asked[0] == "meanwhile":
+    from reel.sync.client import connect
+    connect().add(asked[1], "from the side")
 if asked[:2] == ["Write", "a"]:
     send("The " + asked[2], "stop")
     sys.exit()
@@ -115,6 +118,16 @@ def test_what_others_say_while_one_types(client: Client, daemon: str, name: str,
         chat.until("in the copy")
 
     assert "half a question" in said(client, name)
+
+
+@pytest.mark.slow
+def test_what_others_say_while_an_answer_arrives(daemon: str, name: str, tmp_path: Path) -> None:
+    """It is shown below the answer, and the next line is asked as usual."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type(f"meanwhile {name}\n")
+        assert "You said: meanwhile" in chat.until("from the side\r\n\r\ncontext about").partition("user  #3")[0]
+        chat.until(f"{name}> ")
 
 
 @pytest.mark.slow
