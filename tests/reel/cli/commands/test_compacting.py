@@ -144,6 +144,28 @@ def test_nothing_to_sum_up(reel: Reel, long: str, tmp_path: Path, option: list[s
     assert not (tmp_path / "body").exists()
 
 
+def test_refused_before_anybody_is_asked(reel: Reel, client: Client, long: str, tmp_path: Path) -> None:
+    """A conversation that has moved on, or was killed, is not paid for."""
+    moved = reel("compact", long, "--if-seq", "9", *via(tmp_path, whole()))
+    client.kill(long)
+    killed = reel("compact", long, *via(tmp_path, whole()))
+
+    assert (5, f"reel: conflict: {long} is at #10, not at #9;") == (moved.status, moved.err.partition(" see")[0])
+    assert (1, f"reel: killed: {long} was killed;") == (killed.status, killed.err.partition(" revive")[0])
+    assert not (tmp_path / "body").exists()
+
+
+def test_a_summary_that_cannot_be_stored(reel: Reel, daemon: str, long: str, tmp_path: Path) -> None:
+    """It was paid for, so it is saved."""
+    meanwhile = f"{reel_line(daemon, 'kill', long)} >/dev/null;"
+    ran = reel("compact", long, *via(tmp_path, whole(), meanwhile))
+
+    assert 1 == ran.status
+    path = Path(ran.err.splitlines()[0].removeprefix("reel: the summary was saved: "))
+    assert "All of it." == path.read_text()
+    path.unlink()
+
+
 @pytest.mark.parametrize("option", [["--keep", "-1"], ["--keep", "1", "--to", "x"], ["--to"]])
 def test_wrong_options(reel: Reel, long: str, tmp_path: Path, option: list[str]) -> None:
     """They are wrong usage."""

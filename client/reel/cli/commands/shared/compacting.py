@@ -8,11 +8,12 @@ is there.
 
 from __future__ import annotations
 
-from reel.base.errors import Conflict
+from reel.base.errors import Conflict, Killed, ReelError
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.base.strict_json import encode
 from reel.cli.commands.shared.aside import Aside, ask_aside
 from reel.cli.line.arguments import UsageError
+from reel.cli.line.files import keep_text
 from reel.reading.cutting_point import Cut, find_cut
 from reel.said.new_messages import text
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from reel.cli.commands.shared.provider import Provider
     from reel.cli.line.context import Context
-    from reel.replies import Appended
+    from reel.replies import AgentInfo, Appended
     from reel.said.messages import Message
 
 _QUESTION = """\
@@ -68,28 +69,59 @@ def put_summary(
     Raises:
         UsageError: there is nothing to summarize.
         Unanswered: no whole summary came.
+        Killed: the conversation was killed.
         Conflict: what was summarized is no longer in the conversation; the log keeps the summary.
     """
+    _require_writable(ctx.client.agent(agent), if_seq)
     cut = _cut(ctx, agent, keep, mark)
     if cut is None:
         waits = "; give the results of the open calls first" if ctx.client.agent(agent).open_calls else ""
         raise UsageError(f"there is nothing to summarize before what stays{waits}")
     question = f"{_QUESTION} {note}" if note else _QUESTION
     summary = ask_aside(ctx, agent, provider, question, "waiting for the summary", cut.last)
-    for _ in range(_TRIES if if_seq is None else 1):
+    try:
+        return Compacted(_put(ctx, agent, cut, summary, if_seq), cut, summary)
+    except Conflict:
+        noted = ctx.client.add(agent, [*summary.usage, {"kind": "note", "content": summary.text}]).head
+        ctx.out.warn(f"the log keeps the summary as #{noted}")
+        raise
+    except ReelError:
+        ctx.out.warn(f"the summary was saved: {keep_text(summary.text, '.txt')}")
+        raise
+
+
+def _require_writable(info: AgentInfo, if_seq: int | None) -> None:
+    """Refuse what would be refused at the end, before anybody is asked and paid.
+
+    Raises:
+        Killed: the conversation was killed.
+        Conflict: something has happened to it since ``if_seq``.
+    """
+    if not info.alive:
+        raise Killed(f"{info.name} was killed", agent=info.id)
+    if if_seq not in (None, info.head):
+        raise Conflict(f"{info.name} is at #{info.head}, not at #{if_seq}", head=info.head)
+
+
+def _put(ctx: Context, agent: str, cut: Cut, summary: Aside, if_seq: int | None) -> Appended:
+    """Put a summary in the place of what it is about, whatever has come behind that.
+
+    Raises:
+        Conflict: that is gone, or others write all the time.
+    """
+    left = _TRIES if if_seq is None else 1
+    while True:
+        left -= 1
         head = ctx.client.agent(agent).head if if_seq is None else if_seq
         kept = _after(ctx, agent, cut)
         if kept is None:
-            break
+            raise Conflict("what was summarized is no longer in the conversation", head=head)
         events = [*_counts(summary), *_events(ctx, agent, cut, summary, kept)]
         try:
-            return Compacted(ctx.client.append(agent, events, if_seq=head), cut, summary)
+            return ctx.client.append(agent, events, if_seq=head)
         except Conflict:
-            continue
-    kept_as = ctx.client.add(agent, [*summary.usage, {"kind": "note", "content": summary.text}]).head
-    gone = "what was summarized is no longer in the conversation" if if_seq is None else f"#{if_seq} is not the newest"
-    ctx.out.warn(f"the log keeps the summary as #{kept_as}")
-    raise Conflict(gone, head=kept_as)
+            if not left:
+                raise
 
 
 def _cut(ctx: Context, agent: str, keep: int, mark: int | None) -> Cut | None:

@@ -6,6 +6,7 @@ from reel import requests
 from reel.base.errors import Conflict, ReelError
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.commands.shared.aside import Unanswered, ask_aside
+from reel.cli.line.exits import REFUSED
 from reel.reading.wording import flat
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def title_conversation(ctx: Context, agent: str, provider: Provider) -> Titled |
 def _make(ctx: Context, agent: str, provider: Provider) -> Titled | None:
     answer = ask_aside(ctx, agent, provider, _QUESTION, "waiting for a title")
     title = as_title(answer.text)
+    if not title:
+        raise Unanswered(REFUSED, f"the model wrote {flat(answer.text)!r}")
     for _ in range(_TRIES):
         now = ctx.client.agent(agent)
         if now.title is not None:  # a person was faster
@@ -64,7 +67,7 @@ def _make(ctx: Context, agent: str, provider: Provider) -> Titled | None:
             continue
         ctx.out.hint(f"titled: {title}")
         return Titled(title, now.head, done.head)
-    return None
+    raise Conflict("others write all the time")
 
 
 def as_title(text: str) -> str:
