@@ -63,7 +63,7 @@ class _Log:
         # The seq up to which it was read.
         self.head = 0
         self.sightings: dict[int, Sighting] = {}
-        # The first and the last seq of nodes that follow each other, and the secret that they lead to.
+        # The first and the last seq of nodes that lead to the same secret, with no other between them, and the secret.
         self.runs: list[tuple[int, int, Place]] = []
         # The newest node, on any branch.
         self.newest = 0
@@ -117,15 +117,14 @@ class Ledger:
             if found:
                 log.sightings[place[1]] = Sighting(_time(event), found, None)
             return
-        parent = parent_of(event)
-        carried = self._carried(parent)
+        carried = self._carried(parent_of(event))
         if found:
             log.sightings[place[1]] = Sighting(_time(event), found, carried, sent=place in self._were_sent)
             carried = place
         if ROLES.get(kind) == "assistant":
             self._send(carried)
         elif carried is not None and not found:
-            _lead(log, place, parent, carried)
+            _lead(log, place[1], carried)
         log.newest = place[1]
 
     def kept(self) -> dict[str, Any]:
@@ -155,13 +154,13 @@ class Ledger:
             sighting.sent, place = True, sighting.before
 
 
-def _lead(log: _Log, place: Place, parent: Place | None, carried: Place) -> None:
-    """Note which secret a node leads to."""
-    run = log.runs[-1] if log.runs else None
-    if run is not None and run[1:] == (log.newest, carried) and parent == (place[0], log.newest):
-        log.runs[-1] = run[0], place[1], carried
+def _lead(log: _Log, seq: int, carried: Place) -> None:
+    """Note which secret a node leads to: if the node before it in the log leads there too, both are one run."""
+    first, last, before = log.runs[-1] if log.runs else (0, 0, None)
+    if (last, before) == (log.newest, carried):
+        log.runs[-1] = first, seq, carried
     else:
-        log.runs.append((place[1], place[1], carried))
+        log.runs.append((seq, seq, carried))
 
 
 def secrets_of(event: Event, fingerprint: Callable[[str], str]) -> list[Secret]:

@@ -62,6 +62,14 @@ def test_secrets_of_an_event() -> None:
         ([event(2, "note", "x"), event(3, "usage", None)], False),
         # The message was replaced before an answer came, or another conversation was answered.
         ([event(2, "rewind", None, None), event(3, "user", "x", ("b", 9)), event(4, "assistant", "No")], False),
+        # What was answered stands in the log between messages that lead to the secret.
+        (
+            [
+                *(event(2, "user", "x"), event(3, "user", "y", ("b", 9)), event(4, "user", "x", ("a", 2))),
+                event(5, "assistant", "No", ("a", 3)),
+            ],
+            False,
+        ),
         # A clone was answered.
         ([event(1, "clone", None, ("a", 1), "b"), event(2, "assistant", "No", ("a", 1), "b")], True),
         ([event(2, "user", "x"), event(2, "assistant", "No", ("a", 1), "b")], True),

@@ -67,6 +67,7 @@ EXAMPLES = (
     "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     "ghp_000000000000000000000000000000000000",
     "sk-1234567890abcdef1234567890abcdef",
+    "ghp_9mnopqrstuvwxyz9MNOPQRSTUVWXYZ9A3k7QpZ2",
     "AIzaSyXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX",
     "xoxb-xxxxxxxxxxxx-xxxxxxxxxxxx-xxxxxxxxxxxxxxxxxxxxxxxx",
     "postgres://user:password@localhost:5432/db",

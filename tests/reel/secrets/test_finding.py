@@ -89,6 +89,11 @@ def test_what_is_found_is_in_the_text(text: str) -> None:
     assert all(any(start <= one.start <= end for start, end in places(text)) for one in found)
 
 
+def test_a_key_of_letters() -> None:
+    """A key need not have a digit."""
+    assert ["huggingface-token"] == [one.kind for one in find(f"'hf_{'aBcDeFgHiJkLmNoPq' * 2}'")]
+
+
 def test_keys_without_anything_between() -> None:
     """What ends a key is not taken for a part of another one as well."""
     both = KEYS["OpenAI"](Random(3)) + KEYS["Mailchimp"](Random(3))
@@ -114,6 +119,7 @@ HOSTILE = [
     "xoxb-1a",
     "\\n",
     "[0m",
+    f"ya29.{'a' * 30}.",
 ]
 
 

@@ -20,7 +20,9 @@ from tests.reel.cli.running import talking
 GITHUB = "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7"
 ADDRESS = "postgres://app:Tr0ub4dor-and-3@db.internal/app"
 MASKED = "[masked:jwt.0123456789abcdef]"
-TRACES = (b"aB3dE5fG7hJ9", b"Tr0ub4dor")
+LINE = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIB"
+PRIVATE_KEY = f"-----BEGIN PRIVATE KEY-----\n{LINE}\n{LINE[::-1]}\n-----END PRIVATE KEY-----\n"
+TRACES = (b"aB3dE5fG7hJ9", b"Tr0ub4dor", LINE.encode())
 
 
 def rows(reel: Reel) -> list[Any]:
@@ -139,6 +141,7 @@ def store(client: Client) -> None:
     client.add("demo", [{"role": "user", "content": f"use {GITHUB}"}, {"kind": "note", "content": f"note {ADDRESS}"}])
     call: ToolCallBlock = {"type": "tool_call", "id": "c", "name": "sh", "arguments": arguments}
     client.add("demo", [{"role": "assistant", "content": [call]}])
+    client.add("demo", [{"kind": "note", "data_json": json.dumps({"key": PRIVATE_KEY})}])
     client.clone("demo", "copy")
     client.add("other", "the password is Tr0ub4dor-and-3", create=True)
     client.add("other", [{"role": "assistant", "content": "Fine"}])
@@ -213,7 +216,7 @@ def test_redact_on_a_server(reel: Reel, directory: Path, monkeypatch: pytest.Mon
             done = reel("secrets", "--redact", "--yes")
             events = [list(client.iter_history(row.id)) for row in client.iter_agents()]
 
-            assert 4 == len(listed)
+            assert 5 == len(listed)
             assert (0, []) == (done.status, rows(reel))
             assert not any(trace.decode() in json.dumps(events) for trace in TRACES)
             assert [] == files_with_traces(directory)

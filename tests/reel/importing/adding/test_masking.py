@@ -19,6 +19,7 @@ from reel.importing.steps import About, Compacted, Kept, Part, Said
 from reel.said.messages import Event
 from reel.sync.client import Client
 from tests.reel.importing.samples import SAMPLES
+from tests.reel.importing.transcripts import Transcript
 
 GITHUB = "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7"
 PASSWORD = "postgres://app:Tr0ub4dor-and-3@db.internal/app"
@@ -163,6 +164,23 @@ def test_masking_begins_later(sample: str, client: Client, tmp_path: Path) -> No
     assert (0, 0, 0) == (again.messages, again.new, again.changed)
     assert events == imports.events()
     assert any(SECRETS[0] in json.dumps(event) for event in events)
+
+
+def test_an_older_copy_of_what_was_masked(client: Client, tmp_path: Path) -> None:
+    """A copy that ends inside a masked answer is known, also if nothing is masked any more; so are its tags."""
+    imports = Imports(client, "claude-code", tmp_path / "files")
+    made = Transcript(imports.ident).user("u1", "Hi", gitBranch=f"try/{GITHUB}")
+    made.answer("a1", f"It is {GITHUB}", "m1", gitBranch=f"try/{GITHUB}").answer("a2", "or not", "m1")
+    made.records[-1]["gitBranch"] = f"try/{GITHUB}"
+    path = made.write(tmp_path / "files" / "s.jsonl")
+    imports.run(Masking("mask", fingerprint))
+    events = imports.events()
+    path.write_text("".join(made.lines()[:-1]))
+    again = imports.run(Masking("mark"))
+
+    assert "try/[masked:github-token." in json.dumps(events)
+    assert (0, 0) == (again.messages, again.new)
+    assert events == imports.events()
 
 
 @pytest.fixture
