@@ -14,10 +14,11 @@ from reel.importing.adding import fingerprints
 from reel.importing.adding.fingerprints import Fingerprints
 from reel.importing.adding.masking import Masking
 
-_QUESTION = (
-    "What becomes of keys and passwords in them? mark: they stay, and are listed by `reel secrets`;"
-    " mask: a mark takes their place; keep: they stay. [MARK/mask/keep] "
-)
+_QUESTION = """What becomes of keys and passwords in what is imported?
+  mark  they stay, and `reel secrets` lists them
+  mask  a mark takes their place
+  keep  they stay, and nothing is looked for
+Which? [MARK/mask/keep] """
 
 
 def mode_of(ctx: Context) -> str:
@@ -60,7 +61,7 @@ def own_fingerprints() -> Fingerprints:
 
 def _asked(ctx: Context) -> str | None:
     """Ask a person once, and write the answer into the settings; ``None`` if nobody can be asked."""
-    if ctx.args.yes or not (sys.stdin.isatty() and ctx.out.tells_a_person):
+    if ctx.args.yes or ctx.out.as_json or not (sys.stdin.isatty() and ctx.out.tells_a_person):
         return None
     answer = None
     while answer not in SECRETS:

@@ -6,9 +6,9 @@ from typing import Any
 from reel.cli.commands.shared.stored_secrets import Look, Stored
 from reel.cli.line.context import Context
 from reel.cli.screen.output import Line
-from reel.reading.wording import age, full_time, pad
+from reel.reading.wording import age, cut, full_time, pad
 
-_HEAD = ("KIND", "FINGERPRINT", "CONVERSATION", "SEQ", "STORED", "FIRST SEEN", "SENT")
+_HEAD = ("KIND", "FINGERPRINT", "STORED", "FIRST SEEN", "SENT", "SEQ", "CONVERSATION")
 _SHOWN_DIGITS = 8
 
 
@@ -33,15 +33,16 @@ def table(ctx: Context, found: Look, shown: Sequence[Stored]) -> Iterator[Line]:
         (
             stored.secret.kind,
             stored.secret.fingerprint[: _SHOWN_DIGITS if ctx.out.terminal else None],
-            found.names.get(stored.reader, ""),
-            str(stored.seq),
             "masked" if stored.secret.masked else "as it is",
             when(found.first_seen[stored.secret.fingerprint]),
             "sent" if stored.sent else "not known",
+            str(stored.seq),
+            found.names.get(stored.reader, ""),
         )
         for stored in shown
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     for number, row in enumerate(rows):
         line = "  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        line = line if ctx.out.width is None or not ctx.out.terminal else cut(line, ctx.out.width)
         yield [(line, "dim" if ctx.out.terminal and not number else "")]
