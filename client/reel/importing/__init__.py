@@ -23,6 +23,7 @@ MODULES = {
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
+    "cursor": "cursor",
     "crush": "crush",
     "zed": "zed",
     "cline": "cline",

@@ -107,6 +107,13 @@ def _jsonl(root: Path, texts: list[str], ident: str) -> None:
     (root / "s.jsonl").write_text("\n".join([whole, *lines]) + "\n")
 
 
+def _cursor(root: Path, texts: list[str], _ident: str) -> None:
+    records = [
+        {"role": role, "message": {"content": [{"type": "text", "text": text}]}} for _, role, text in _roles(texts)
+    ]
+    (root / "s.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
 def _reel(root: Path, texts: list[str], ident: str) -> None:
     events: list[Any] = [{"reel": 1, "agent": {"id": ident, "name": ident}}]
     for number, role, text in _roles(texts):
@@ -210,6 +217,7 @@ SAMPLES = {
     "pi": Sample("pi", "s.jsonl", "line", _talk(test_pi.Session, "s.jsonl")),
     "copilot-cli": Sample("copilot-cli", "s.jsonl", "line", _talk(test_copilot_cli.Session, "s.jsonl")),
     "qwen-code": Sample("qwen-code", "s.jsonl", "line", _talk(test_qwen_code.Session, "s.jsonl")),
+    "cursor": Sample("cursor", "s.jsonl", "line", _cursor),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),
     "reel": Sample("reel", "s.jsonl", "line", _reel),

@@ -14,6 +14,7 @@ from reel.importing.sources.files import JsonLines
 from reel.importing.steps import Reading, Source
 from reel.importing.tools import cline, continue_dev, crush, zed
 from reel.importing.tools.copilot_cli.session import Session as CopilotCli
+from reel.importing.tools.cursor import Session as Cursor
 from reel.importing.tools.pi.session import Session as Pi
 from reel.importing.tools.qwen_code.session import Session as QwenCode
 from tests.reel.importing.tools import test_cline, test_continue_dev, test_crush, test_zed
@@ -49,6 +50,7 @@ LINES: dict[str, Callable[[Source], JsonLines]] = {
     "pi": partial(Pi, tool="pi"),
     "copilot-cli": CopilotCli,
     "qwen-code": QwenCode,
+    "cursor": Cursor,
 }
 
 
