@@ -24,9 +24,9 @@ COMMANDS = (
         notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
         "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
         "gemini-cli, pi, openclaw, omp, copilot-cli, qwen-code, cursor, cline, crush,\n"
-        "continue, zed, aider, llm, chatgpt, claude-ai, openai-agents, jsonl, or reel, for\n"
-        "the logs that reel export wrote. The files of the tools are not changed. Nothing\n"
-        "is imported twice, and a conversation that was changed here after it was\n"
+        "continue, zed, aider, llm, chatgpt, claude-ai, openai-agents, jsonl, or reel,\n"
+        "for the logs that reel export wrote. The files of the tools are not changed.\n"
+        "Nothing is imported twice, and a conversation that was changed here after it was\n"
         "imported is left alone.",
     ),
     Command(
