@@ -101,7 +101,8 @@ class Hit(NamedTuple):
 
     ``snippet`` is a piece of its text, ``matches`` has the places of the matches in it, as pairs of begin and end in
     characters. ``live`` is whether it is in the current conversation of its agent. ``role`` is ``None`` for a note and
-    for a name or title. ``id`` is the id of the event.
+    for a name or title. ``id`` is the id of the event. ``without`` are the words of the query that it lacks,
+    if hits are ranked.
     """
 
     agent: str
@@ -117,15 +118,18 @@ class Hit(NamedTuple):
     score: float
     id: int
     sent: int | None = None
+    without: list[str] | None = None
 
 
 class HitsPage(NamedTuple):
     """A page of hits. It may have fewer than asked for, or none, although there are ``more``: a search takes a second.
 
-    ``next`` is the ``after`` of the next page. ``behind`` is how many events are not in the index yet.
+    ``next`` is the ``after`` of the next page. ``behind`` is how many events are not in the index yet. ``instead`` has
+    what was searched for instead of words that no event has.
     """
 
     hits: list[Hit]
     more: bool
     behind: int
     next: str | None = None
+    instead: dict[str, list[str]] | None = None

@@ -57,18 +57,20 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     live: bool | None = None,  # noqa: FBT001 - in the protocol's order
     since: int | None = None,
     until: int | None = None,
-    order: Literal["newest", "best"] | None = None,
+    order: Literal["newest", "best", "fresh"] | None = None,
     limit: int | None = None,
     after: str | None = None,
     *,
     dirs: Sequence[str] | None = None,
+    snippet: int | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
     Args:
-        query: words that must all occur, ``"a phrase"``, ``-without``, ``one OR other``, ``prefix*``, and filters
-            such as ``role:tool``, ``agent:NAME``, ``tag:key=value``, ``before:2026-11-01``, ``after:yesterday``,
-            ``live:no`` and ``in:/a/directory``. Days are those of the daemon's time zone.
+        query: words, which must all occur unless the best hits are asked for, ``+word``, ``"a phrase"``,
+            ``-without``, ``one OR other``, ``prefix*``, and filters such as ``role:tool``, ``agent:NAME``,
+            ``tag:key=value``, ``before:2026-11-01``, ``after:yesterday``, ``live:no`` and ``in:/a/directory``. Days are
+            those of the daemon's time zone.
         agent: only messages of this agent, a name or an id.
         tags: only messages of agents that have these tags.
         roles: only messages of these roles: user, assistant, tool or system.
@@ -76,11 +78,16 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         live: ``True`` for messages of the current conversations only, ``False`` for all others. Default: both.
         since: the earliest time, in milliseconds since the epoch.
         until: only messages before this time, in milliseconds since the epoch.
-        order: ``newest`` or ``best`` first; the best are selected from the newest 500. Default: newest.
+        order: ``newest``: by the time at which messages were said. ``best``: ranked, at most 1,000 hits; a hit may lack
+            words, which its ``without`` names. ``fresh``: the same, with a mild preference for what was said lately.
+            Default: with all words, the last added first. A daemon knows ``fresh``, and ranks the best as it is said
+            here, if its ``features`` name ``ranking``.
         limit: the maximum number of hits on a page, 1 to 1,000. Default: 20.
         after: the ``next`` of the previous page.
         dirs: only messages of agents whose tag ``cwd`` is one of these directories, or below one; at most 100. A daemon
             knows this if its ``features`` name ``dirs``.
+        snippet: the maximum number of characters of a snippet, 1 to 4,096. Default: 240. A daemon knows this if its
+            ``features`` name ``ranking``.
 
     Raises:
         NotFound: there is no such agent.

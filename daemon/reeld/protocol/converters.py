@@ -283,11 +283,11 @@ def roles(value: Any) -> list[str]:
     return given
 
 
-def cursor(value: Any) -> tuple[int, int]:
-    """Convert the place at which a page of a search ended: an id, and how many hits came before."""
-    if (found := re.fullmatch(r"(\d{1,18})(?:\.(\d{1,9}))?", string(value), re.ASCII)) is None:
+def cursor(value: Any) -> tuple[int, ...]:
+    """Convert the place at which a page of a search ended: an id, and what else its order needs."""
+    if re.fullmatch(r"\d{1,18}(\.-?\d{1,18}){0,2}", string(value), re.ASCII) is None:
         raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
-    return int(found[1]), int(found[2] or 0)
+    return tuple(map(int, value.split(".")))
 
 
 def body(value: Any) -> str:

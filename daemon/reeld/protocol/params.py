@@ -14,6 +14,8 @@ PAGE_ITEMS = 1000
 PAGE_BYTES = 8 << 20
 # Hits of a page of a search, by default and at most.
 HITS, MAX_HITS = 20, 1000
+# Characters of a snippet, by default and at most.
+SNIPPET, MAX_SNIPPET = 240, 4096
 # How long a `wait` lasts by default, and at most, in milliseconds.
 WAIT, MAX_WAIT = 30_000, 3_600_000
 
@@ -267,10 +269,11 @@ class Search(NamedTuple):
     live: _Flag | None = None
     since: _Seq | None = None
     until: _Seq | None = None
-    order: Annotated[Literal["newest", "best"], to.one_of("newest", "best")] = "newest"
+    order: Annotated[Literal["newest", "best", "fresh"], to.one_of("newest", "best", "fresh")] | None = None
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
-    after: Annotated[tuple[int, int], to.cursor] | None = None
+    after: Annotated[tuple[int, ...], to.cursor] | None = None
     dirs: Annotated[list[str], to.directories] | None = None
+    snippet: Annotated[int, to.integer(1, MAX_SNIPPET)] = SNIPPET
 
 
 class Hits(NamedTuple):
@@ -278,7 +281,7 @@ class Hits(NamedTuple):
 
     query: _Text
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
-    after: Annotated[tuple[int, int], to.cursor] | None = None
+    after: Annotated[tuple[int, ...], to.cursor] | None = None
     above: _String | None = None
 
 

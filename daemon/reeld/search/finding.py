@@ -4,15 +4,17 @@ import json
 import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reel.said.kinds import ROLES, STATE
 from reeld.search import volumes
+from reeld.search.criteria import Criteria
 from reeld.search.index import log_of
-from reeld.search.query import Term
-from reeld.search.snippets import score, snippet
+from reeld.search.ranking import Ranked
+from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
+from reeld.search.volumes import Place, Volume
 from reeld.store.connection import Texts
 from reeld.store.spans import NEWEST, Span, Walk
 
@@ -27,8 +29,7 @@ STEPS = 10_000
 # more day costs little.
 _DISORDER = 86_400_000
 
-# The original time takes precedence, if there is one.
-_PLACE = "SELECT agent, seq, kind, coalesce(sent, time) FROM log.events WHERE id = ?"
+_PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
     FROM log.events e JOIN log.agents a ON a.id = e.agent
@@ -39,31 +40,6 @@ _TAGGED = "SELECT id, tags FROM log.agents WHERE instr(tags, ?) > 0"
 _BEGUN_IN = "SELECT id, tags FROM log.agents WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(tags, value) > 0)"
 _SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
-
-
-class Criteria(NamedTuple):
-    """The criteria of a search.
-
-    Args:
-        match: an expression of FTS5.
-        terms: the terms that are marked in a snippet.
-        agents: the rows of the agents to search; ``None`` for all.
-        live: whether to find only events in a current conversation, or only other events; ``None`` for both.
-        since: the earliest time.
-        until: the end of the time range, excluded.
-    """
-
-    match: str
-    terms: Sequence[Term]
-    agents: frozenset[int] | None = None
-    live: bool | None = None
-    since: int | None = None
-    until: int | None = None
-
-    @property
-    def looks_closer(self) -> bool:
-        """Whether more than the words must match."""
-        return any(limit is not None for limit in (self.agents, self.live, self.since, self.until))
 
 
 class Searched(NamedTuple):
@@ -81,11 +57,12 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
+    match, condition = wanted.match, wanted.condition
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
-        for number, (event_id,) in enumerate(volumes.matches(connection, volume, wanted.match, first, high), 1):
+        for number, (event_id,) in enumerate(volumes.matches(connection, volume, match, condition, first, high), 1):
             try:
-                if not wanted.looks_closer or _is_wanted(connection, wanted, event_id, paths, ends):
+                if is_wanted(connection, wanted, event_id, paths, ends):
                     events.append(event_id)
             except OutOfTime:
                 return Searched(events, event_id + 1)
@@ -96,17 +73,60 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     return Searched(events, low)
 
 
-def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
+def is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
+    """Return whether an event is live, or not, if that matters.
+
+    Raises:
+        OutOfTime: time ran out before it was known; the next call continues.
+    """
+    if wanted.live is None:
+        return True
     found = log_of(connection).execute(_PLACE, (event_id,)).fetchone()
     if found is None:
         return False
-    agent, seq, kind, when = found
-    return (
-        (wanted.agents is None or agent in wanted.agents)
-        and (wanted.since is None or when >= wanted.since)
-        and (wanted.until is None or when < wanted.until)
-        and (wanted.live is None or paths.has(connection, agent, seq, kind, ends) == wanted.live)
-    )
+    agent, seq, kind = found
+    return paths.has(connection, agent, seq, kind, ends) == wanted.live
+
+
+def latest(
+    connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", volume: Volume, before: Place, limit: int
+) -> list[Place]:
+    """Return the events of a volume that match and were said last before a place, the latest first."""
+    match, condition = wanted.match, wanted.condition
+    if wanted.live is None:
+        return volumes.latest(connection, volume, match, condition, before, limit)
+    # Most are live, or not: twice as many as are asked for are mostly enough, and are looked at once.
+    found: list[Place] = []
+    while len(found) < limit and (some := volumes.latest(connection, volume, match, condition, before, 2 * limit)):
+        found += [place for place in some if is_wanted(connection, wanted, place.event, paths, float("inf"))]
+        before = some[-1]
+    return found[:limit]
+
+
+def live_of(
+    connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", ranked: Sequence[Ranked]
+) -> tuple[list[Ranked], int]:
+    """Return those of ranked events that are live or not, as it is wanted, and how many there was time for."""
+    found: list[Ranked] = []
+    ends = time.monotonic() + _SECONDS
+    for done, each in enumerate(ranked):
+        try:
+            if is_wanted(connection, wanted, each.event, paths, ends):
+                found.append(each)
+        except OutOfTime:
+            return found, done
+        if time.monotonic() > ends:
+            return found, done + 1
+    return found, len(ranked)
+
+
+class Look(NamedTuple):
+    """How hits are shown: what is marked, how long a snippet is, which are shown, and what scores they have, if any."""
+
+    wanted: Sequence[Wanted]
+    size: int = SIZE
+    live: bool | None = None
+    scores: Mapping[int, float] | None = None
 
 
 class Shown(NamedTuple):
@@ -116,7 +136,7 @@ class Shown(NamedTuple):
     done: int
 
 
-def shown(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", events: Sequence[int]) -> Shown:
+def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Sequence[int]) -> Shown:
     """Return hits as clients receive them, as many as there is time for.
 
     Liveness is determined now. Hits whose liveness has changed in the meantime, and no longer matches, are left out.
@@ -132,10 +152,10 @@ def shown(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", even
             live = paths.has(connection, agent, seq, kind, ends)
         except OutOfTime:
             return Shown(hits, done)
-        if wanted.live not in (None, live):
+        if look.live not in (None, live):
             continue
         text = text_of(kind, content, data_json)
-        found = snippet(text, wanted.terms)
+        found = snippet(text, look.wanted, look.size)
         hits.append(
             {
                 "id": event_id,
@@ -150,23 +170,12 @@ def shown(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", even
                 "live": live,
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
-                "score": score(text, wanted.terms),
+                "score": score(text, look.wanted) if look.scores is None else look.scores[event_id],
             }
         )
         if time.monotonic() > ends:
             return Shown(hits, done + 1)
     return Shown(hits, len(events))
-
-
-def scores(connection: sqlite3.Connection, wanted: Criteria, events: Sequence[int]) -> dict[int, float]:
-    """Return the scores of events, as many as there is time for."""
-    ends, found = time.monotonic() + _SECONDS, {}
-    for event_id in events:
-        row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
-        found[event_id] = 0.0 if row is None else score(text_of(row[3], row[5], row[6]), wanted.terms)
-        if time.monotonic() > ends:
-            break
-    return found
 
 
 def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]]) -> set[int]:

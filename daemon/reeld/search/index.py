@@ -1,7 +1,8 @@
 """The index of all texts: a separate file beside the database, derived from the log, so it may be deleted.
 
-It has the words of all events (:mod:`reeld.search.volumes`), but no copy of the texts: the text of a hit is read from
-the log, which is attached read-only.
+It has the words of all events (:mod:`reeld.search.volumes`) and how many events have each
+(:mod:`reeld.search.vocabulary`), but no copy of the texts: the text of a hit is read from the log, which is attached
+read-only.
 
 Events are indexed in the order of their ids. The position is written in the same transaction as the words. So the index
 is complete up to that position, even if the process was killed.
@@ -12,6 +13,7 @@ import sqlite3
 import time
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
-from reeld.search import volumes
+from reeld.search import vocabulary, volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
@@ -28,7 +30,7 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 3
+VERSION = 4
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Starts the words that we generate; no word of a text contains it.
@@ -44,11 +46,14 @@ _ROOM = 64 << 20
 _TABLES = """
 CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
 INSERT INTO progress VALUES (0, 0);
+-- How many events are in the index, and how many words they have together.
+CREATE TABLE totals (events INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;
+INSERT INTO totals VALUES (0, 0);
 """
-_NEW = """
-    SELECT id, agent, kind, content, data_json, checksum FROM log.events
-    WHERE id > ? ORDER BY id LIMIT ?
-"""
+_EVENT = "id, agent, kind, content, data_json, coalesce(sent, time)"
+_NEW = f"SELECT {_EVENT}, checksum FROM log.events WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
+# The kinds of events that have text. Their places are stored: an insertion needs a new version.
+KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
@@ -132,6 +137,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     if not begun:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
         volumes.create(connection)
+        vocabulary.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
@@ -202,7 +208,11 @@ def _cut_back(connection: sqlite3.Connection) -> None:
         raise Outdated("is of another database")
     with transaction(connection):
         # FTS5 finds what to delete by its words, which are gone. So whole volumes are read again.
-        event, checksum = _newest(connection, volumes.cut(connection, survivor))
+        emptied = volumes.from_event(connection, survivor)
+        for volume in emptied:
+            vocabulary.remove(connection, volumes.words_of(connection, volume))
+        event, checksum = _newest(connection, volumes.cut(connection, emptied))
+        connection.execute("UPDATE totals SET (events, words) = (SELECT count(*), coalesce(sum(length), 0) FROM facts)")
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
 
 
@@ -251,8 +261,10 @@ def fill(connection: sqlite3.Connection) -> Filled:
             more = True
         else:
             batch = _Batch(connection, event, checksum, ends)
-            volumes.insert(connection, volume, batch.documents())
-            volumes.count(connection, volume, batch.inserted, batch.characters)
+            documents = list(batch.documents())
+            volumes.insert(connection, volume, documents)
+            volumes.count(connection, volume, documents)
+            _count(connection, documents, [])
             event, checksum, more = batch.event, batch.checksum, batch.is_full
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
     return Filled(event, more)
@@ -272,8 +284,7 @@ class _Batch:
         self._ends = ends
         self.event = event
         self.checksum = checksum
-        # How many events with text there were, and their characters.
-        self.inserted = 0
+        # The characters of the events with text.
         self.characters = 0
         # Whether there may be more events.
         self.is_full = False
@@ -285,12 +296,11 @@ class _Batch:
             LogError: the log cannot be read.
         """
         with _reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
-            for number, (event, agent, kind, content, data_json, checksum) in enumerate(rows, 1):
-                self.event, self.checksum = event, checksum
-                document = _document(event, agent, kind, content, data_json)
+            for number, (*row, checksum) in enumerate(rows, 1):
+                self.event, self.checksum = row[0], checksum
+                document = _document(*row)
                 if document is not None:
-                    self.inserted += 1
-                    self.characters += len(document[1])
+                    self.characters += len(document.words)
                     yield document
                 if (
                     number == _EVENTS
@@ -305,10 +315,33 @@ def _decoded(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _document(event: int, agent: int, kind: str, content: str | None, data_json: str | None) -> Document | None:
+def _document(
+    event: int, agent: int, kind: str, content: str | None, data_json: str | None, said: int
+) -> Document | None:
     """Return the index entry of an event; ``None`` if it has no text."""
     text = text_of(kind, content, data_json)
-    return (event, *indexed(text), f"{kind_word(kind)} {agent_word(agent)}") if text else None
+    if not text:
+        return None
+    prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
+    length = len(vocabulary.tokens(prepared.words))
+    return Document(event, *prepared, about, agent, KINDS.index(kind), length, said)
+
+
+def _count(connection: sqlite3.Connection, inserted: Sequence[Document], removed: Sequence[Document]) -> None:
+    """Keep the numbers of all events up to date with documents."""
+    vocabulary.add(connection, _words_of(inserted))
+    vocabulary.remove(connection, _words_of(removed))
+    words = sum(document.length for document in inserted) - sum(document.length for document in removed)
+    connection.execute(
+        "UPDATE totals SET events = events + ?, words = words + ?", (len(inserted) - len(removed), words)
+    )
+
+
+def _words_of(documents: Sequence[Document]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts.update({word for column in document[1:4] for word in vocabulary.tokens(column)})
+    return counts
 
 
 @cache
@@ -332,7 +365,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     Raises:
         Storage: there is too little room; nothing has changed.
     """
-    query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
+    query = f"SELECT {_EVENT} FROM log.events WHERE id = ?"  # noqa: S608 - columns
     below = progress(connection) + 1
     # An array: the garbage collector would look at a million numbers in a list, which takes 40 ms each time.
     rest = array("q", sorted([*events, *instead]) if instead else events)
@@ -343,12 +376,13 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         rows = [row for event in rest[first:] if (row := log.execute(query, (event,)).fetchone()) is not None]
         del rest[first:]
         documents = [document for row in rows if (document := _document(*row)) is not None]
-        texts = [(*row[:2], *instead[row[0]]) for row in rows if row[0] in instead]
+        texts = [(*row[:2], *instead[row[0]], row[5]) for row in rows if row[0] in instead]
         others = [document for text in texts if (document := _document(*text)) is not None]
         if documents or others:
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
+                _count(connection, others, documents)
 
 
 def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:

@@ -1,7 +1,8 @@
 """Parses what a person types into a query. No input is an error.
 
 ========================  ==============================================================
-``word other``            both words
+``word other``            both words; of the best hits, some may lack one
+``+word``                 this word, in the best hits as well
 ``"a phrase"``            these words in sequence
 ``-word``                 not this word
 ``one OR other``          at least one of them
@@ -39,7 +40,7 @@ MIN_PREFIX = 2
 MAX_PREFIXES = 5
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
-    r"""(?P<minus>-(?!-))?(?:(?P<field>role|agent|tag|before|after|live|in):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
+    r"""(?P<sign>-(?!-)|\+)?(?:(?P<field>role|agent|tag|before|after|live|in):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
     re.IGNORECASE,
 )
 # Characters of a query for agents that are used; no title is longer.
@@ -51,10 +52,16 @@ _NOT_STORED = re.compile(r'[="\\\x00-\x1f]')
 
 
 class Term(NamedTuple):
-    """What a text must contain: one of several phrases, whose last word may be a prefix."""
+    """What a text must contain: one of several phrases, whose last word may be a prefix.
+
+    ``is_exact`` says that the best hits have it too, and as it is: it was typed in quotes or with a plus. ``typed`` is
+    what somebody typed.
+    """
 
     phrases: tuple[tuple[str, ...], ...]
     is_prefix: bool = False
+    is_exact: bool = False
+    typed: str = ""
 
 
 class Filters(NamedTuple):
@@ -93,7 +100,7 @@ def parse_query(text: str) -> Query:
             joins = bool(groups)
             continue
         value = lexeme["word"] if lexeme["phrase"] is None else lexeme["phrase"]
-        if lexeme["field"] and not lexeme["minus"] and (more := _filtered(filters, lexeme["field"].lower(), value)):
+        if lexeme["field"] and not lexeme["sign"] and (more := _filtered(filters, lexeme["field"].lower(), value)):
             filters = more
             continue
         term = _term(lexeme)
@@ -104,7 +111,7 @@ def parse_query(text: str) -> Query:
             break
         if term.is_prefix:
             term, prefixes = term._replace(is_prefix=prefixes > 0), prefixes - 1
-        if lexeme["minus"]:
+        if lexeme["sign"] == "-":
             excluded.append(term)
         elif joins:
             groups[-1].append(term)
@@ -120,12 +127,13 @@ def _term(lexeme: re.Match[str]) -> Term | None:
     field = f"{lexeme['field']} " if lexeme["field"] else ""
     if lexeme["phrase"] is not None:
         phrase = tuple(words(field + lexeme["phrase"])[:MAX_WORDS])
-        return Term((phrase,)) if phrase else None
+        return Term((phrase,), is_exact=True, typed=field + lexeme["phrase"]) if phrase else None
     word = field + lexeme["word"]
     phrases = tuple(phrase[: MAX_WORDS // 2] for phrase in alternatives(word))
     if not phrases:
         return None
-    return Term(phrases, word.endswith("*") and len(phrases[0][-1]) >= MIN_PREFIX)
+    is_prefix = word.endswith("*") and len(phrases[0][-1]) >= MIN_PREFIX
+    return Term(phrases, is_prefix, lexeme["sign"] == "+", word)
 
 
 def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
@@ -147,18 +155,23 @@ def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
 
 
 def match_expression(query: Query, required: Iterable[Iterable[str]] = ()) -> str | None:
-    """Return a query in FTS5 syntax; ``None`` if every event matches.
+    """Return a query for events with all words in FTS5 syntax; ``None`` if every event matches.
 
     Args:
         query: the query.
         required: groups of generated words that mark events; an event must have one of each group.
     """
-    groups = [" OR ".join(map(_quoted, group)) for group in query.groups]
+    groups = [any_of(group) for group in query.groups]
     groups += [" OR ".join(f'"{word}"' for word in group) for group in required]
     if not groups:
         return None
     wanted = " AND ".join(f"({group})" for group in groups)
-    return f"({wanted}) NOT ({' OR '.join(map(_quoted, query.excluded))})" if query.excluded else wanted
+    return f"({wanted}) NOT ({any_of(query.excluded)})" if query.excluded else wanted
+
+
+def any_of(terms: Iterable[Term]) -> str:
+    """Return an expression of FTS5 for events with one of several terms."""
+    return " OR ".join(map(_quoted, terms))
 
 
 def _quoted(term: Term) -> str:

@@ -14,15 +14,20 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import anyio
 
 from reel.base.errors import Storage
 from reel.daemon.address import state_directory
-from reeld.search import finding, index
-from reeld.search.finding import Criteria, Paths
+from reeld.search import finding, index, ranking, volumes
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Look, Paths
 from reeld.search.index import Outdated, Text
+from reeld.search.ranking import Freshness, Plan, Ranked
+from reeld.search.snippets import wanted_of
+from reeld.search.volumes import Condition, Place, Volume
 from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room, size_of
@@ -51,16 +56,35 @@ _PATIENCE = 1.0
 # 11 per cent where every word was another one, with texts of 100 to 800 characters.
 _ROOM = 16 << 20
 _SHARE = 1 / 8
-# How many of the newest hits the best are chosen from.
-MOST_SCORED = 500
+# How many of the best hits there are.
+MOST_RANKED = 1000
 
 
 class HitPage(NamedTuple):
-    """A page of hits, the start of the next one, and how many events are not in the index yet."""
+    """A page of hits, the start of the next one, and how many events are not in the index yet.
+
+    ``instead`` has what was searched for instead of words that no event has.
+    """
 
     hits: list[dict[str, Any]]
     next: str | None
     behind: int
+    instead: Mapping[str, list[str]] = MappingProxyType({})
+
+
+class Start(NamedTuple):
+    """Where a page of the best hits begins: below an event, after so many hits, and with what counts as fresh.
+
+    So a page is ranked as the one before was, though something was said meanwhile.
+    """
+
+    top: int | None
+    offset: int
+    fresh: Freshness | None
+
+    def following(self, top: int, offset: int) -> str:
+        """Return where the next page begins, as clients receive it."""
+        return f"{top}.{offset}" + ("" if self.fresh is None else f".{self.fresh.now}")
 
 
 class Pauses:
@@ -324,37 +348,97 @@ class Search:
         """Return the rows of the agents that were begun in one of these directories, or below one."""
         return await self._read(lambda connection: finding.begun_in(connection, directories))
 
-    async def newest(self, wanted: Criteria, limit: int, below: int | None) -> HitPage:
-        """Return a page of hits, the newest first.
+    async def newest(self, wanted: Criteria, limit: int, below: int | None, size: int) -> HitPage:
+        """Return a page of hits in the order of the log, the newest first.
 
         Args:
             wanted: the criteria.
             limit: how many hits at most.
             below: only events with a smaller id.
+            size: how many characters a snippet has at most.
         """
         events, reached = await self._find(wanted, limit, below)
-        return HitPage(await self._show(wanted, events), str(reached) if reached else None, self.behind)
+        hits = await self._show(Look(wanted_of(wanted.query.terms), size, wanted.live), events)
+        return HitPage(hits, str(reached) if reached else None, self.behind)
 
-    async def best(self, wanted: Criteria, limit: int, below: int | None, offset: int) -> HitPage:
-        """Return a page of hits, the newest ones ordered by score.
+    async def latest(self, wanted: Criteria, limit: int, before: Place, size: int) -> HitPage:
+        """Return a page of hits in the order in which they were said, the latest first.
 
         Args:
             wanted: the criteria.
             limit: how many hits at most.
-            below: only events with a smaller id.
-            offset: how many hits were on the pages before.
+            before: only events before this place.
+            size: how many characters a snippet has at most.
         """
-        top = self.indexed + 1 if below is None else below
-        events, _ = await self._find(wanted, MOST_SCORED, top)
-        scores: dict[int, float] = {}
+        found: list[Place] = []
+        ends, paths = time.monotonic() + _PATIENCE, Paths()
+        for volume in await self._volumes():
+            if len(found) == limit and volume.newest < found[-1].said:
+                continue
+            part = partial(finding.latest, wanted=wanted, paths=paths, volume=volume, before=before, limit=limit)
+            found = sorted({*found, *await self._read(part)}, reverse=True)[:limit]
+            if time.monotonic() > ends:
+                break
+        look = Look(wanted_of(wanted.query.terms), size, wanted.live)
+        hits = await self._show(look, [place.event for place in found])
+        following = f"{found[-1].event}.{found[-1].said}" if len(found) == limit else None
+        return HitPage(hits, following, self.behind)
+
+    async def best(self, wanted: Criteria, limit: int, start: Start, size: int) -> HitPage:
+        """Return a page of the best hits.
+
+        Args:
+            wanted: the criteria.
+            limit: how many hits at most.
+            start: where the page begins.
+            size: how many characters a snippet has at most.
+        """
+        plan = await self._read(partial(ranking.plan, query=wanted.query))
+        top = self.indexed + 1 if start.top is None else start.top
+        end = min(start.offset + limit, MOST_RANKED)
+        # One more tells whether there are more. What is live is known only of those that are looked at.
+        most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
+        ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
+        if not ranked and plan.has_parts:
+            plan = await self._read(partial(ranking.plan, query=wanted.query, in_parts=True))
+            ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
+        if wanted.live is not None:
+            ranked = await self._live(wanted, ranked, end + 1)
+        page = ranked[start.offset : end]
+        look = Look(plan.wanted, size, wanted.live, {each.event: each.score for each in page})
+        hits = await self._show(look, [each.event for each in page])
+        lacking = {each.event: plan.lacking(each.found) for each in page}
+        hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]
+        following = start.following(top, end) if end < len(ranked) else None
+        return HitPage(hits, following, self.behind, plan.instead)
+
+    async def _ranked(
+        self, plan: Plan, condition: Condition, below: int, fresh: Freshness | None, limit: int
+    ) -> list[Ranked]:
+        """Return the best events, the best first."""
+        ranked: list[Ranked] = []
         ends = time.monotonic() + _PATIENCE
-        while len(scores) < len(events) and time.monotonic() < ends:
-            waiting = events[len(scores) :]
-            scores |= await self._read(partial(finding.scores, wanted=wanted, events=waiting))
-        ranked = sorted(events, key=lambda event: (-scores.get(event, 0), -event))
-        hits = await self._show(wanted, ranked[offset : offset + limit])
-        more = offset + limit < len(ranked)
-        return HitPage(hits, f"{top}.{offset + limit}" if more else None, self.behind)
+        for volume in await self._volumes():
+            part = partial(
+                ranking.best, volume=volume, wanted=plan, condition=condition, below=below, fresh=fresh, limit=limit
+            )
+            ranked = sorted(ranked + await self._read(part), key=lambda each: (-each.score, -each.event))[:limit]
+            if time.monotonic() > ends:
+                break
+        return ranked
+
+    async def _live(self, wanted: Criteria, ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
+        """Return those of ranked events that are in the current conversation, or that are not, as it is wanted."""
+        paths, left, found = Paths(), list(ranked), list[Ranked]()
+        ends = time.monotonic() + _PATIENCE
+        while left and len(found) < limit and time.monotonic() < ends:
+            some, done = await self._read(partial(finding.live_of, wanted=wanted, paths=paths, ranked=left))
+            found += some
+            del left[:done]
+        return found[:limit]
+
+    async def _volumes(self) -> list[Volume]:
+        return await self._read(partial(volumes.down_from, below=1 << 62))
 
     async def _find(self, wanted: Criteria, limit: int, below: int | None) -> tuple[list[int], int]:
         """Return events, and the id below which there may be more; 0 if there are no more."""
@@ -371,11 +455,11 @@ class Search:
             high = part.reached
         return events, high if high > floor else 0
 
-    async def _show(self, wanted: Criteria, events: Sequence[int]) -> list[dict[str, Any]]:
+    async def _show(self, look: Look, events: Sequence[int]) -> list[dict[str, Any]]:
         hits: list[dict[str, Any]] = []
         paths, done = Paths(), 0
         while done < len(events):
-            some = await self._read(partial(finding.shown, wanted=wanted, paths=paths, events=events[done:]))
+            some = await self._read(partial(finding.shown, look=look, paths=paths, events=events[done:]))
             hits += some.hits
             done += some.done
         return hits

@@ -1,37 +1,71 @@
 """The words of all events, in volumes: FTS5 tables, each for a range of event ids.
 
 A volume is merged into one segment when it is full, and never changes again. So the cost of an event does not depend on
-the size of the index. A search reads the volumes one by one, newest first, until it has enough. FTS5 reads all matches
-of a prefix before it returns the first row, so a prefix costs only as much as its matches in one volume. In a single
-table for a million events, it took 190 ms.
+the size of the index. A search for the newest hits reads the volumes one by one, newest first, until it has enough.
+FTS5 reads all matches of a prefix before it returns the first row, so a prefix costs only as much as its matches in one
+volume. In a single table for a million events, it took 190 ms.
 
-Each event has three columns: its words, the parts of its camel-case words, and generated words that mark its kind and
-its agent, so that FTS5 itself can restrict a search to one agent. The tables are contentless, so there is no second
-copy of the texts.
+Each event has four columns: its words, the parts of its camel-case words, joined parts of its names, and generated
+words that mark its kind and its agent, so that FTS5 itself can restrict a search to one agent. The tables are
+contentless, so there is no second copy of the texts. They have no sizes of rows either: what ranks an event is not
+FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`, from the facts of the event.
 """
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 # The maximum of events and characters of a volume.
 _EVENTS = 1 << 15
 _CHARACTERS = 12 << 20
+_COLUMNS = "words, parts, joins, about"
+_VOLUMES = f"SELECT *, coalesce(lead(first) OVER (ORDER BY number), {1 << 62}) FROM volumes"  # noqa: S608 - a number
 
-# An event in the index: its id, its words, the parts of its camel-case words, and the generated words.
-Document: TypeAlias = tuple[int, str, str, str]
+
+class Document(NamedTuple):
+    """An event in the index: its words, the parts of its camel-case words, joined parts of names, and generated words.
+
+    ``agent`` is a row, ``kind`` a number, ``length`` how many words there are, and ``said`` when it was said.
+    """
+
+    event: int
+    words: str
+    parts: str
+    joins: str
+    about: str
+    agent: int
+    kind: int
+    length: int
+    said: int
+
+
+class Condition(NamedTuple):
+    """A condition on the facts of events, as an expression of SQL with its parameters."""
+
+    sql: str
+    values: tuple[object, ...]
+
+
+class Place(NamedTuple):
+    """Where a search by time goes on: before an event that was said at a time."""
+
+    said: int
+    event: int
 
 
 class Volume(NamedTuple):
     """A volume: its number, its first id, and how many events and characters were inserted into it.
 
-    Events are counted, because ids have gaps.
+    Events are counted, because ids have gaps. ``newest`` is the time of the event that was said last; it may have been
+    erased. ``end`` is the first id of the next volume, or beyond all ids.
     """
 
     number: int
     first: int
     events: int
     characters: int
+    newest: int
+    end: int
 
     @property
     def is_full(self) -> bool:
@@ -42,8 +76,13 @@ class Volume(NamedTuple):
 def create(connection: sqlite3.Connection) -> None:
     """Create the first volume."""
     connection.execute(
-        "CREATE TABLE volumes (number INTEGER PRIMARY KEY, first INTEGER NOT NULL,"
-        " events INTEGER NOT NULL, characters INTEGER NOT NULL) STRICT"
+        "CREATE TABLE volumes (number INTEGER PRIMARY KEY, first INTEGER NOT NULL, events INTEGER NOT NULL,"
+        " characters INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT"
+    )
+    # What ranks and filters an event, beside its words.
+    connection.execute(
+        "CREATE TABLE facts (event INTEGER PRIMARY KEY, agent INTEGER NOT NULL, kind INTEGER NOT NULL,"
+        " length INTEGER NOT NULL, said INTEGER NOT NULL) STRICT"
     )
     begin(connection, 1, 1)
 
@@ -52,56 +91,104 @@ def begin(connection: sqlite3.Connection, number: int, first: int) -> None:
     """Create an empty volume for the events from an id on."""
     table = f"volume_{number}"
     connection.execute(
-        f"CREATE VIRTUAL TABLE {table} USING fts5 (words, parts, about, content = '', tokenize = 'ascii')"
+        f"CREATE VIRTUAL TABLE {table} USING fts5 ({_COLUMNS}, content = '', columnsize = 0, tokenize = 'ascii')"
     )
+    connection.execute(f"CREATE VIRTUAL TABLE terms_{number} USING fts5vocab ({table}, instance)")
     # A batch is written as one segment. Merging every four segments, the default, would write words twice as often; the
     # final merge is at the end of the volume.
     options = ("hashsize", 8 << 20), ("automerge", 16)
     connection.executemany(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", options)  # noqa: S608 - a number
-    connection.execute("INSERT INTO volumes VALUES (?, ?, 0, 0)", (number, first))
+    connection.execute("INSERT INTO volumes VALUES (?, ?, 0, 0, 0)", (number, first))
 
 
 def last(connection: sqlite3.Connection) -> Volume:
     """Return the volume that is being filled."""
-    return Volume(*connection.execute("SELECT * FROM volumes ORDER BY number DESC LIMIT 1").fetchone())
+    return Volume(*connection.execute(f"{_VOLUMES} ORDER BY number DESC LIMIT 1").fetchone())
 
 
-def cut(connection: sqlite3.Connection, last: int) -> int:
-    """Empty the volumes that may have events with an id above this one; return the id up to which events are left."""
-    query = "SELECT * FROM volumes WHERE number >= (SELECT max(number) FROM volumes WHERE first <= max(?, 1))"
-    emptied = [Volume(*row) for row in connection.execute(query, (last,))]
+def from_event(connection: sqlite3.Connection, last: int) -> list[Volume]:
+    """Return the volumes that may have events with an id above this one, at least the last one, the oldest first."""
+    rows = connection.execute(f"{_VOLUMES} ORDER BY number")
+    return [volume for volume in map(Volume._make, rows) if volume.end > max(last, 1)]
+
+
+def words_of(connection: sqlite3.Connection, volume: Volume) -> dict[str, int]:
+    """Return how many events of a volume have each word."""
+    query = f"SELECT term, count(DISTINCT doc) FROM terms_{volume.number} GROUP BY term"  # noqa: S608 - a number
+    return dict(connection.execute(query).fetchall())
+
+
+def cut(connection: sqlite3.Connection, emptied: Sequence[Volume]) -> int:
+    """Empty the last volumes; return the id up to which events are left."""
     for volume in emptied:
+        connection.execute(f"DROP TABLE terms_{volume.number}")
         connection.execute(f"DROP TABLE volume_{volume.number}")
         connection.execute("DELETE FROM volumes WHERE number = ?", (volume.number,))
+    connection.execute("DELETE FROM facts WHERE event >= ?", (emptied[0].first,))
     begin(connection, emptied[0].number, emptied[0].first)
     return emptied[0].first - 1
 
 
 def down_from(connection: sqlite3.Connection, below: int) -> list[Volume]:
     """Return the volumes that have events with an id below this one, the newest first."""
-    rows = connection.execute("SELECT * FROM volumes WHERE first < ? ORDER BY number DESC", (below,))
-    return [Volume(*row) for row in rows]
+    rows = connection.execute(f"{_VOLUMES} ORDER BY number DESC")
+    return [volume for volume in map(Volume._make, rows) if volume.first < below]
 
 
-def insert(connection: sqlite3.Connection, volume: Volume, documents: Iterable[Document]) -> None:
+def insert(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document]) -> None:
     """Insert events into a volume."""
     table = f"volume_{volume.number}"
-    connection.executemany(f"INSERT INTO {table} (rowid, words, parts, about) VALUES (?, ?, ?, ?)", documents)  # noqa: S608 - a number
-
-
-def count(connection: sqlite3.Connection, volume: Volume, events: int, characters: int) -> None:
-    """Add to the numbers of events and characters of a volume."""
-    connection.execute(
-        "UPDATE volumes SET events = events + ?, characters = characters + ? WHERE number = ?",
-        (events, characters, volume.number),
+    connection.executemany(
+        f"INSERT INTO {table} (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?)",  # noqa: S608 - a number
+        (document[:5] for document in documents),
+    )
+    connection.executemany(
+        "INSERT INTO facts VALUES (?, ?, ?, ?, ?)", ((document.event, *document[5:]) for document in documents)
     )
 
 
-def matches(connection: sqlite3.Connection, volume: Volume, match: str, low: int, high: int) -> sqlite3.Cursor:
+def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document]) -> None:
+    """Add to the numbers of events and characters of a volume."""
+    connection.execute(
+        "UPDATE volumes SET events = events + ?, characters = characters + ?, newest = max(newest, ?) WHERE number = ?",
+        (
+            len(documents),
+            sum(len(document.words) for document in documents),
+            max((document.said for document in documents), default=0),
+            volume.number,
+        ),
+    )
+
+
+def matches(
+    connection: sqlite3.Connection, volume: Volume, match: str | None, condition: Condition, low: int, high: int
+) -> sqlite3.Cursor:
     """Return the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
+    source, values = _source(volume, match, condition)
+    query = f"SELECT event FROM {source} AND event >= ? AND event < ? ORDER BY event DESC"  # noqa: S608 - ours
+    return connection.execute(query, (*values, max(low, volume.first), min(high, volume.end)))
+
+
+def latest(
+    connection: sqlite3.Connection, volume: Volume, match: str | None, condition: Condition, before: Place, limit: int
+) -> list[Place]:
+    """Return the matching events of a volume that were said last before a place, the latest first."""
+    source, values = _source(volume, match, condition)
+    query = (
+        f"SELECT said, event FROM {source} AND event >= ? AND event < ? AND (said, event) < (?, ?)"  # noqa: S608 - ours
+        " ORDER BY said DESC, event DESC LIMIT ?"
+    )
+    rows = connection.execute(query, (*values, volume.first, volume.end, *before, limit))
+    return [Place(*row) for row in rows]
+
+
+def _source(volume: Volume, match: str | None, condition: Condition) -> tuple[str, tuple[object, ...]]:
+    """Return what follows ``FROM``, up to where a condition may follow, and its parameters."""
+    if match is None:
+        return f"facts WHERE {condition.sql}", condition.values
     table = f"volume_{volume.number}"
-    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC"  # noqa: S608 - a number
-    return connection.execute(query, (match, low, high))
+    found = f"(SELECT rowid AS event FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 - a number
+    return f"{found} CROSS JOIN facts USING (event) WHERE {condition.sql}", (match, *condition.values)
 
 
 def merge(connection: sqlite3.Connection, volume: Volume) -> None:
@@ -111,7 +198,7 @@ def merge(connection: sqlite3.Connection, volume: Volume) -> None:
 
 
 def replace(
-    connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document], instead: Sequence[Document]
+    connection: sqlite3.Connection, volume: Volume, documents: Iterable[Document], instead: Sequence[Document]
 ) -> None:
     """Delete events from a volume without a trace, and insert others in their place.
 
@@ -119,9 +206,11 @@ def replace(
     would remain in it, marked as deleted.
     """
     table = f"volume_{volume.number}"
-    connection.executemany(
-        f"INSERT INTO {table} ({table}, rowid, words, parts, about) VALUES ('delete', ?, ?, ?, ?)",  # noqa: S608 - a number
-        documents,
-    )
+    for document in documents:
+        connection.execute(
+            f"INSERT INTO {table} ({table}, rowid, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?)",  # noqa: S608 - a number
+            document[:5],
+        )
+        connection.execute("DELETE FROM facts WHERE event = ?", (document.event,))
     insert(connection, volume, instead)
     merge(connection, volume)

@@ -11,6 +11,8 @@ letters, then finds our words.
   of them searches for a phrase.
 * ``parseHttpUrl`` is one word, and its parts are words in a separate column: ``parsehttpurl`` finds it, and so
   does ``parse_http_url``.
+* Parts of a name that are next to each other are words as well, in a column of their own: ``getuser`` and ``username``
+  find ``getUserName``, ``get_user_name`` and ``get-user-name``.
 """
 
 import re
@@ -36,6 +38,12 @@ _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # It begins with a set: `re` finds it ten times as fast as alternatives or a lookbehind.
 _MAY_BE_CAMEL = re.compile("[A-Z](?:(?<=[a-z0-9].)|(?=[A-Z][a-z]))")
 _CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
+# A name whose parts are divided, and what divides them. Names of more parts are rather data, and so is what begins
+# with a digit.
+_DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*(?:[_-]+[0-9A-Za-z]+)+")
+_DIVIDER = re.compile(r"[_-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MOST_PARTS = 8
+_LONGEST_JOIN = 40
 
 
 @cache
@@ -53,10 +61,11 @@ def _word() -> re.Pattern[str]:
 
 
 class Indexed(NamedTuple):
-    """A text prepared for the index: its words, and the parts of its camel-case words."""
+    """A text prepared for the index: its words, the parts of its camel-case words, and joined parts of its names."""
 
     words: str
     parts: str
+    joins: str
 
 
 def fold(text: str) -> str:
@@ -75,15 +84,44 @@ def words(text: str) -> list[str]:
 
 def parts(text: str) -> list[str]:
     """Return the parts of the camel-case words of a text, folded, in order."""
-    if _MAY_BE_CAMEL.search(text) is None:
-        return []
-    return [part.lower() for word in _CAMEL.findall(text) for part in _BOUNDARY.split(word)]
+    return _parts(_camel(text))
+
+
+def _camel(text: str) -> list[str]:
+    return [] if _MAY_BE_CAMEL.search(text) is None else _CAMEL.findall(text)
+
+
+def _parts(camel: Sequence[str]) -> list[str]:
+    return [part.lower() for word in camel for part in _BOUNDARY.split(word)]
+
+
+def _joins(text: str, camel: Sequence[str]) -> list[str]:
+    """Return what two or three neighbouring parts of the names in a text are without a divider, and whole names."""
+    divided = _DIVIDED.findall(text) if "_" in text or "-" in text else []
+    found: dict[str, None] = {}
+    for name in dict.fromkeys([*divided, *camel]):
+        pieces = [piece.lower() for piece in _DIVIDER.split(name)]
+        if len(pieces) <= _MOST_PARTS:
+            found |= dict.fromkeys(_joined(pieces))
+    return [join for join in found if len(join) <= _LONGEST_JOIN]
+
+
+def _joined(pieces: Sequence[str]) -> Iterator[str]:
+    for size in sorted({2, 3, len(pieces)}):
+        for at in range(len(pieces) - size + 1):
+            yield "".join(pieces[at : at + size])
 
 
 def indexed(text: str) -> Indexed:
     """Prepare a text for the index."""
     text = _ENCODED.sub(" ", text)
-    return Indexed(text if text.isascii() else " ".join(words(text)), " ".join(parts(text)))
+    prepared, camel = text if text.isascii() else " ".join(words(text)), _camel(text)
+    return Indexed(prepared, " ".join(_parts(camel)), " ".join(_joins(text, camel)))
+
+
+def is_single(word: str) -> bool:
+    """Return whether a word is one character of a script without spaces, or an emoji."""
+    return _single().fullmatch(word) is not None
 
 
 def alternatives(text: str) -> tuple[tuple[str, ...], ...]:
@@ -93,35 +131,16 @@ def alternatives(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(phrase for phrase in dict.fromkeys((whole, divided)) if phrase)
 
 
-class Located(NamedTuple):
-    """A folded text, and the position of each of its characters in the original text."""
-
-    text: str
-    places: Sequence[int]
-
-
-def locate(text: str, *, divided: bool) -> Located:
-    """Fold a text as :func:`words` does, and keep positions; ``divided`` also splits camel-case words."""
-    if text.isascii() and not (divided and _MAY_BE_CAMEL.search(text)):
-        return Located(text.lower(), range(len(text)))
-    boundaries = {found.start() for found in _BOUNDARY.finditer(text)} if divided else set()
-    folded: list[str] = []
-    places: list[int] = []
-    for place, piece in _pieces(text):
-        given = f" {piece}" if place in boundaries else piece
-        folded.append(given)
-        places += [place] * len(given)
-    return Located("".join(folded), places)
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    for place, character in enumerate(text):
-        yield place, character.lower() if character < "\x80" else _folded(character)
+def boundaries(text: str) -> list[int]:
+    """Return where the second and later parts of the camel-case words of a text begin."""
+    return [] if _MAY_BE_CAMEL.search(text) is None else [found.start() for found in _BOUNDARY.finditer(text)]
 
 
 @lru_cache(4096)
-def _folded(character: str) -> str:
+def folded_character(character: str) -> str:
     """Return one character folded, with spaces around it if it is a word by itself."""
+    if character < "\x80":
+        return character.lower()
     found = " ".join(words(character))
     if found:
         return f" {found} " if _single().match(found) else found

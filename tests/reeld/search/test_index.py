@@ -10,8 +10,9 @@ import pytest
 
 from reel.base.errors import Storage
 from reeld.search import finding, index, volumes
-from reeld.search.finding import Criteria, Paths
-from reeld.search.query import match_expression, parse_query
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Look, Paths
+from reeld.search.query import parse_query
 from reeld.store.schema import prepare as prepare_log
 from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
@@ -67,10 +68,7 @@ def connection(rows: Rows, database: str, descriptor: int) -> Iterator[sqlite3.C
 
 def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters: object) -> list[int]:
     """Return the ids of the events that match, newest first."""
-    query = parse_query(text)
-    expression = match_expression(query)
-    assert expression is not None
-    wanted = Criteria(expression, query.terms)._replace(**filters)  # type: ignore[arg-type]
+    wanted = Criteria(parse_query(text))._replace(**filters)  # type: ignore[arg-type]
     return finding.find(connection, wanted, Paths(), 0, 1 << 40, limit).events
 
 
@@ -197,10 +195,7 @@ def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connecti
     kept, rewound = (rows.event(agent, content="word") for _ in range(2))
     fill(connection)
     rows.event(agent, "rewind", None, '{"target": 1}', parent=kept)
-    shown = [
-        finding.shown(connection, Criteria("word", (), live=live), Paths(), [rewound, kept]).hits
-        for live in (None, True)
-    ]
+    shown = [finding.shown(connection, Look([], live=live), Paths(), [rewound, kept]).hits for live in (None, True)]
 
     assert [[False, True], [True]] == [[hit["live"] for hit in hits] for hits in shown]
 
@@ -215,7 +210,7 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
         kept.append(rows.event(agent, content="word"))
     fill(connection)
     monkeypatch.setattr(finding, "_SECONDS", 0.0)
-    wanted, paths, high, events = Criteria("word", (), live=True), Paths(), 1 << 40, list[int]()
+    wanted, paths, high, events = Criteria(parse_query("word"), live=True), Paths(), 1 << 40, list[int]()
     while high:
         part = finding.find(connection, wanted, paths, 0, high, 100)
         events, high = events + part.events, part.reached
@@ -284,7 +279,7 @@ def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
     assert [new] == found(connection, "word", since=6)
     assert (0, old + 1) == finding.bounds(connection, None, 6, old)
     assert finding.bounds(connection, None, 5, old)[1] <= old + 1
-    (hit,) = finding.shown(connection, Criteria("word", []), Paths(), [old]).hits
+    (hit,) = finding.shown(connection, Look([]), Paths(), [old]).hits
     assert (5, 1002) == (hit["sent"], hit["time"])
 
 
@@ -305,8 +300,8 @@ def test_what_a_server_has_lost(rows: Rows, connection: sqlite3.Connection, monk
     firsts = [volume.first for volume in volumes.down_from(connection, 1 << 40)]
 
     assert [9, 5, 1] == firsts
-    assert 4 == volumes.cut(connection, events[5])
+    assert 4 == volumes.cut(connection, volumes.from_event(connection, events[5]))
     assert events[3::-1] == found(connection, "word")
     assert [5, 1] == [volume.first for volume in volumes.down_from(connection, 1 << 40)]
-    assert 0 == volumes.cut(connection, 0)
+    assert 0 == volumes.cut(connection, volumes.from_event(connection, 0))
     assert [] == found(connection, "word")

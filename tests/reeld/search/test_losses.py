@@ -8,7 +8,9 @@ import anyio
 import pytest
 
 from reeld.search import finding, index
-from reeld.search.finding import Criteria, Paths
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Paths
+from reeld.search.query import parse_query
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
 from tests.postgres import own_schema
@@ -25,7 +27,7 @@ def found(connection: sqlite3.Connection) -> list[int]:
     """Fill an index; return the ids of the events that it has for a word."""
     while index.fill(connection).more:
         pass
-    return finding.find(connection, Criteria("word", ()), Paths(), 0, 1 << 40, 100).events
+    return finding.find(connection, Criteria(parse_query("word")), Paths(), 0, 1 << 40, 100).events
 
 
 async def test_an_open_index_forgets_what_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reeld.search.query import parse_query
-from reeld.search.snippets import SIZE, score, snippet
+from reeld.search.snippets import SIZE, score, snippet, wanted_of
 
 
 def matches(text: str, query: str) -> list[str]:
     """Return what a snippet marks."""
-    found = snippet(text, parse_query(query).terms)
+    found = snippet(text, wanted_of(parse_query(query).terms))
     return [found.text[begin:end] for begin, end in found.matches]
 
 
@@ -36,7 +36,7 @@ def test_matches(text: str, query: str, expected: list[str]) -> None:
 @given(text=st.text(), query=st.text())
 def test_any_snippet(text: str, query: str) -> None:
     """A snippet is a part of the text, and its matches are in it, in order."""
-    found = snippet(text, parse_query(query).terms)
+    found = snippet(text, wanted_of(parse_query(query).terms))
 
     assert found.text in text
     assert len(found.text) <= SIZE
@@ -47,6 +47,6 @@ def test_any_snippet(text: str, query: str) -> None:
 
 def test_score() -> None:
     """A short text with more matches is better than a long one with fewer."""
-    terms = parse_query("tape deck").terms
+    terms = wanted_of(parse_query("tape deck").terms)
 
     assert score("tape deck, tape deck", terms) > score("tape deck", terms) > score(f"tape deck {'x ' * 5000}", terms)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.words import alternatives, indexed, locate, parts, words
+from reeld.search.words import alternatives, indexed, parts, words
 
 TEXTS = st.text() | st.text("aBé修한ท🎉 _.-/3\u0301\u200d", max_size=40)
 
@@ -78,13 +78,3 @@ def test_tokens_of_sqlite(table: sqlite3.Connection, text: str) -> None:
     found = table.execute('SELECT term FROM found ORDER BY "offset"').fetchall()
 
     assert [term for (term,) in found] == words(text.replace("\0", ""))
-
-
-@given(text=TEXTS, divided=st.booleans())
-def test_places(text: str, divided: bool) -> None:
-    """Each character of a folded text has the place of a character of the text, in order."""
-    located = locate(text, divided=divided)
-
-    assert len(located.places) == len(located.text)
-    assert list(located.places) == sorted(located.places)
-    assert all(0 <= place < len(text) for place in located.places)

@@ -33,14 +33,17 @@ def search(ctx: Context) -> int:
     limit = args.limit or _HITS
     call = search_for(ctx, query, min(limit, _PAGE))
     behind = 0
+    instead: dict[str, list[str]] = {}
     hits: list[Hit] = []
     with ctx.out.waiting("searching"):
         for page in ctx.client.pages(call):
-            behind = page.behind
+            behind, instead = page.behind, page.instead or {}
             hits += page.hits
             if len(hits) >= limit:
                 break
     del hits[limit:]
+    for word, others in instead.items() if hits else ():
+        ctx.out.warn(f"nothing has {word}; showing results for {' and '.join(others)}")
     if ctx.out.as_json:
         ctx.out.documents(hits)
     elif hits:

@@ -31,6 +31,7 @@ class Options(SimpleNamespace):
     backup: list[str] | None = None
     begin: int | FromEnd | None = None
     best: bool = False
+    newest: bool = False
     block: int | None = None
     brief: bool = False
     budget: int | None = None

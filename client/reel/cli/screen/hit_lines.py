@@ -19,10 +19,11 @@ def title(hit: Hit) -> Line:
 
 
 def heading(hit: Hit, told: Callable[[int], str]) -> Line:
-    """Return the line above a snippet: where it is, who said it and when."""
+    """Return the line above a snippet: where it is, who said it and when, and which words it lacks."""
     gone: Line = [] if hit.live else [("  not in the conversation", "dim")]
     when = told(hit.time if hit.sent is None else hit.sent)
-    return [f"  #{hit.seq}  ", (hit.role or hit.kind, hit.role or "dim"), (f"  {when}", "dim"), *gone]
+    lacks: Line = [(f"  without: {', '.join(map(_flat, hit.without))}", "dim")] if hit.without else []
+    return [f"  #{hit.seq}  ", (hit.role or hit.kind, hit.role or "dim"), (f"  {when}", "dim"), *gone, *lacks]
 
 
 def snippet(hit: Hit) -> Line:

@@ -69,6 +69,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "dirs",
             "clone_sent",
             "purged",
+            "ranking",
         ],
         "limits": {
             "message": call.peer.limits.message,

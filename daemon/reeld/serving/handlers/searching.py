@@ -1,23 +1,24 @@
 """The handler of ``search``."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from reel.reading.hit_lines import context, hit_lines, in_groups
 from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
-from reeld.search.finding import Criteria
-from reeld.search.index import agent_word, kind_word
-from reeld.search.query import Filters, Query, match_expression, parse_query
+from reeld.search.criteria import Criteria
+from reeld.search.index import KINDS
+from reeld.search.query import Filters, Query, parse_query
+from reeld.search.ranking import Freshness
+from reeld.search.service import HitPage, Start
+from reeld.search.volumes import Place
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
 
-# With more agents than this, every match is checked, instead of searching agent by agent.
-_FEW_AGENTS = 100
 _ROLES = {**ROLES, "system": "system"}
-# The kinds of events that have text.
-_KINDS = frozenset({*_ROLES, "note", "created", "changed"})
+# A place after everything that was ever said.
+_END = Place(1 << 62, 1 << 62)
 
 
 def search(services: Services, _call: Call, asked: params.Search) -> Detached:
@@ -30,20 +31,29 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
         since=max(_given(typed.since, asked.since), default=None),
         until=min(_given(typed.until, asked.until), default=None),
     )
-    below, offset = (None, 0) if asked.after is None else asked.after
 
     async def run() -> Result:
         wanted = await _wanted(services, parsed._replace(filters=filters), asked)
         if wanted is None or (not parsed.groups and asked.query.strip() and typed == Filters()):
             return {"hits": [], "more": False, "behind": services.search.behind}
-        if asked.order == "best":
-            found = await services.search.best(wanted, asked.limit, below, offset)
-        else:
-            found = await services.search.newest(wanted, asked.limit, below)
+        found = await _page(services, wanted, asked)
         following = {} if found.next is None else {"next": found.next}
-        return {"hits": found.hits, "more": found.next is not None, **following, "behind": found.behind}
+        instead = {"instead": dict(found.instead)} if found.instead else {}
+        return {"hits": found.hits, "more": found.next is not None, **following, **instead, "behind": found.behind}
 
     return Detached(run)
+
+
+async def _page(services: Services, wanted: Criteria, asked: params.Search) -> HitPage:
+    first, *others = asked.after or (None,)
+    if asked.order is None:
+        return await services.search.newest(wanted, asked.limit, first, asked.snippet)
+    if asked.order == "newest" or not wanted.query.groups:  # nothing tells which hits are better
+        before = _END if first is None else Place(others[0] if others else _END.said, first)
+        return await services.search.latest(wanted, asked.limit, before, asked.snippet)
+    offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)
+    fresh = Freshness(now or int(time.time() * 1000)) if asked.order == "fresh" else None
+    return await services.search.best(wanted, asked.limit, Start(first, offset, fresh), asked.snippet)
 
 
 def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
@@ -66,44 +76,24 @@ def _given(*limits: int | None) -> list[int]:
 async def _wanted(services: Services, query: Query, asked: params.Search) -> Criteria | None:
     """Return what is searched for; ``None`` if there cannot be any."""
     filters = query.filters
-    required: list[Iterable[str]] = []
+    agents: frozenset[int] | None = None
     for address in (asked.agent, filters.agent):
         if address is not None:
             profile = await services.store.read(queries.find, address)
             if profile is None and address == asked.agent:
                 raise not_found(address)
-            required.append([agent_word(0 if profile is None else profile.row)])
-    rows = await _agents_of(
-        services, [*(asked.tags or {}).items(), *filters.tags], [*(asked.dirs or ()), *filters.dirs]
-    )
-    if rows is not None:
-        if not rows:
-            return None
-        if len(rows) <= _FEW_AGENTS:
-            required.append([agent_word(row) for row in sorted(rows)])
-            rows = None
-    kinds = _KINDS if asked.kinds is None else _KINDS.intersection(asked.kinds)
+            agents = _both(agents, frozenset() if profile is None else {profile.row})
+    if tags := [*(asked.tags or {}).items(), *filters.tags]:
+        agents = _both(agents, await services.search.tagged(tags))
+    if directories := [*(asked.dirs or ()), *filters.dirs]:
+        agents = _both(agents, await services.search.begun_in(directories))
+    kinds = None if asked.kinds is None else frozenset(KINDS).intersection(asked.kinds)
     if filters.roles:
-        kinds = frozenset(kind for kind in kinds if _ROLES.get(kind) in filters.roles)
-    if not kinds:
+        kinds = frozenset(kind for kind in (KINDS if kinds is None else kinds) if _ROLES.get(kind) in filters.roles)
+    if frozenset() in (agents, kinds):
         return None
-    if kinds != _KINDS or not (query.groups or required):
-        required.append([kind_word(kind) for kind in sorted(kinds)])
-    match = match_expression(query, required)
-    assert match is not None, "something is required"  # noqa: S101
-    return Criteria(match, query.terms, rows, filters.live, filters.since, filters.until)
+    return Criteria(query, agents, kinds, filters.live, filters.since, filters.until)
 
 
-async def _agents_of(
-    services: Services, tags: Sequence[tuple[str, str | None]], directories: Sequence[str]
-) -> frozenset[int] | None:
-    """Return the rows of the agents that have all the tags, and were begun in one of the directories.
-
-    ``None`` stands for all agents.
-    """
-    found: list[set[int]] = []
-    if tags:
-        found.append(await services.search.tagged(tags))
-    if directories:
-        found.append(await services.search.begun_in(directories))
-    return frozenset(set.intersection(*found)) if found else None
+def _both(some: frozenset[int] | None, others: AbstractSet[int]) -> frozenset[int]:
+    return frozenset(others) if some is None else some & others

@@ -42,7 +42,7 @@ def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
     hits = reel("search", f"xx{name}", "--limit", "120", "--json").documents
 
     assert [hit["seq"] for hit in hits] == list(range(131, 11, -1))
-    (best,) = reel("search", f"xx{name}", "129", "--best", "--json").documents
+    best = reel("search", f"xx{name}", "129", "--best", "--json").documents[0]
     assert f"xx{name} 129" == best["snippet"]
 
 
@@ -60,9 +60,9 @@ def test_what_would_find_something(reel: Reel, client: Client, name: str) -> Non
     client.add(name, [f"{word}uler one", f"{word}uling two", f"{word}ules three"], create=True)
     until_indexed(client)
 
-    assert f"no matches for {word}; 3 with {word}*\n" in on_terminal("search", word)
-    assert "; 3 without role:tool\n" in on_terminal("search", f"{word}*", "role:tool")
-    assert 1 == reel("search", word).status
+    assert f"no matches for {word}; 3 with {word}*\n" in on_terminal("search", "--newest", word)
+    assert "; 3 without role:tool\n" in on_terminal("search", "--newest", f"{word}*", "role:tool")
+    assert 1 == reel("search", "--newest", word).status
 
 
 @pytest.mark.usefixtures("reel")
@@ -98,7 +98,9 @@ def test_conversations_here(
     monkeypatch.chdir(tmp_path / "main")
 
     def said(*words: str) -> list[str]:
-        return [hit["snippet"].split()[1] for hit in reel("search", f"xx{name}", *words, "--json").documents]
+        return [
+            hit["snippet"].split()[1] for hit in reel("search", "--newest", f"xx{name}", *words, "--json").documents
+        ]
 
     assert ["beside", "main/sub", "main"] == said("in:.")
     assert said("in:.") == said("here:") == said(f"in:{tmp_path}/main")
@@ -119,7 +121,7 @@ def test_times_of_the_person(reel: Reel, client: Client, name: str, monkeypatch:
     def hits(zone: str, *words: str) -> int:
         monkeypatch.setenv("TZ", zone)
         time.tzset()
-        found = len(reel("search", f"xx{name}", *words, "--json").documents)
+        found = len(reel("search", "--newest", f"xx{name}", *words, "--json").documents)
         monkeypatch.delenv("TZ")
         time.tzset()
         return found

@@ -16,6 +16,7 @@ from reel.reading.query_filters import filters, narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from reel.cli.line.context import Context
     from reel.replies import HitsPage
@@ -45,21 +46,33 @@ def search_for(ctx: Context, query: str, limit: int, client: Client | None = Non
     now, person = time.time(), ctx.out.terminal
     if person and (problem := why_meaningless(query, now)) is not None:
         raise UsageError(problem, "search")
-    found = narrowed(_with_whole_names(ctx, query, client, strict=person), now)
+    asked: Client = ctx.client if client is None else client  # type: ignore[assignment]  # it has the same methods
+    found = narrowed(_with_whole_names(asked, query, strict=person), now)
     paths = [path for place in found.places for path in directories(place)]
     return requests.search(
         found.query,
         since=found.since,
         until=found.until,
-        order="best" if ctx.args.best else None,
+        order=_order(ctx, asked),
         limit=limit,
         dirs=paths[:_DIRECTORIES] or None,
     )
 
 
-def _with_whole_names(ctx: Context, query: str, client: Client | None, *, strict: bool) -> str:
+def _order(ctx: Context, asked: Client) -> Literal["newest", "best", "fresh"] | None:
+    """Return the order of hits that is asked for; the default of a daemon that knows no better is by age."""
+    if ctx.args.newest:
+        return "newest"
+    if ctx.args.best:
+        return "best"
+    if asked.server is None:
+        asked.ping()
+    hello = asked.server
+    return "fresh" if hello is not None and "ranking" in hello.features else None
+
+
+def _with_whole_names(asked: Client, query: str, *, strict: bool) -> str:
     """Return the query with the whole names of the conversations that it is about."""
-    asked = ctx.client if client is None else client
     for found in reversed([each for each in filters(query) if each.field == "agent" and each.value]):
         try:
             name = asked.agent(found.value).name

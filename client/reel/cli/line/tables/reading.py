@@ -60,22 +60,24 @@ COMMANDS = (
         "  reel search '\"tape deck\" -cassette role:user after:2026-11'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
-            option("--best", action="store_true", help="the best hits first (default: the newest)"),
+            option("--newest", action="store_true", help="what was said last first, and only what has every word"),
+            option("--best", action="store_true", help="the best hits first, however old"),
             _COLOR,
             _NO_PAGER,
         ),
         notes="Searches messages, thinking, tool calls and results, prompts, notes and titles,\n"
-        'including what was cleared, rewound or undone. Every word must match. "a\n'
-        'phrase", -without, one OR other and prefix* work, and so do role:tool,\n'
-        "agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR and live:no (no\n"
-        "longer in the conversation). TIME is a date such as 2026-11-01 or 2026-11, a\n"
-        "day such as today, yesterday or monday, last-week, this-month, or how long ago:\n"
-        "12h, 7d, 3mo. Days are local ones. in:DIR is about what was begun in that\n"
-        "directory, below it, or in another worktree of its repository; here: and in:.\n"
-        "are this directory. At a terminal, a filter that means nothing is an error.\n"
-        "Without QUERY, it searches as you type there. Exits with status 1 if nothing\n"
-        "was found or chosen; a message says so at a terminal only, with what a part of\n"
-        "the query would find.",
+        "including what was cleared, rewound or undone. The best hits are first, and of\n"
+        "two that are as good, the newer one. A hit may lack words, and says which. It\n"
+        'must have a +word and "a phrase". -without, one OR other and prefix* work, and\n'
+        "so do role:tool, agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR and\n"
+        "live:no (no longer in the conversation). TIME is a date such as 2026-11-01 or\n"
+        "2026-11, a day such as today, yesterday or monday, last-week, this-month, or\n"
+        "how long ago: 12h, 7d, 3mo. Days are local ones. in:DIR is about what was begun\n"
+        "in that directory, below it, or in another worktree of its repository; here:\n"
+        "and in:. are this directory. At a terminal, a filter that means nothing is an\n"
+        "error. Without QUERY, it searches as you type there. Exits with status 1 if\n"
+        "nothing was found or chosen; a message says so at a terminal only, with what a\n"
+        "part of the query would find.",
     ),
     Command(
         "show",

@@ -1,0 +1,56 @@
+"""What a search looks for, beside the words: as conditions of SQL, and as generated words that FTS5 finds."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reeld.search.index import KINDS, agent_word, kind_word
+from reeld.search.query import Query, match_expression
+from reeld.search.volumes import Condition
+
+# With more agents than this, the facts of every match are checked, instead of searching agent by agent.
+_FEW_AGENTS = 100
+
+
+class Criteria(NamedTuple):
+    """The criteria of a search; ``None`` excludes nothing.
+
+    Args:
+        query: the words.
+        agents: the rows of the agents to search.
+        kinds: the kinds of events.
+        live: whether to find only events in a current conversation, or only other events.
+        since: the earliest time.
+        until: the end of the time range, excluded.
+    """
+
+    query: Query
+    agents: frozenset[int] | None = None
+    kinds: frozenset[str] | None = None
+    live: bool | None = None
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def match(self) -> str | None:
+        """An expression of FTS5 for events with all words; ``None`` if there is nothing to look for."""
+        required: list[Iterable[str]] = []
+        if self.agents is not None and len(self.agents) <= _FEW_AGENTS:
+            required.append(map(agent_word, sorted(self.agents)))
+        if self.kinds is not None:
+            required.append(map(kind_word, sorted(self.kinds)))
+        return match_expression(self.query, required)
+
+    @property
+    def condition(self) -> Condition:
+        """What must be true of the facts of an event."""
+        parts: list[tuple[str, object]] = []
+        if self.agents is not None:
+            parts.append(("agent IN (SELECT value FROM json_each(?))", json.dumps(sorted(self.agents))))
+        if self.kinds is not None:
+            parts.append(("kind IN (SELECT value FROM json_each(?))", json.dumps([KINDS.index(k) for k in self.kinds])))
+        if self.since is not None:
+            parts.append(("said >= ?", self.since))
+        if self.until is not None:
+            parts.append(("said < ?", self.until))
+        return Condition(" AND ".join(sql for sql, _ in parts) or "TRUE", tuple(value for _, value in parts))

@@ -1,0 +1,120 @@
+"""The words of the index and how many events have each: how rare a word is, and which known words are near one.
+
+FTS5 knows this of each volume only. Rarity must be that of the whole index, or the order of hits would depend on where
+a volume ends. And to read the words of all volumes takes longer than the rest of a search.
+
+Hashes, numbers and the like are not counted: they would be most of the table, and are rare anyway.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+# How FTS5's tokenizer `ascii` divides what the index gives it.
+_TOKEN = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
+_COUNTED = re.compile(r"\D{1,40}\d{0,4}|\d{1,4}")
+# From so many letters on, a typing mistake is looked for, and two of them.
+_ONE_MISTAKE, _TWO_MISTAKES = 4, 8
+# The most known words that stand for an unknown one.
+_NEAREST = 3
+# The greatest character, so that a range has all words with a prefix.
+LAST = "\U0010ffff"
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Create the table."""
+    connection.execute("CREATE TABLE vocabulary (word TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a text that is prepared for the index, as FTS5 stores them."""
+    return _TOKEN.findall(text.lower() if text.isascii() else text)
+
+
+def is_counted(word: str) -> bool:
+    """Return whether the table says how many events have a word."""
+    return _COUNTED.fullmatch(word) is not None
+
+
+def add(connection: sqlite3.Connection, counts: Mapping[str, int]) -> None:
+    """Add to the numbers of events that have words."""
+    connection.executemany(
+        "INSERT INTO vocabulary VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET events = events + excluded.events",
+        ((word, events) for word, events in counts.items() if is_counted(word)),
+    )
+
+
+def remove(connection: sqlite3.Connection, counts: Mapping[str, int]) -> None:
+    """Subtract from the numbers of events that have words; a word that none has is forgotten."""
+    connection.executemany(
+        "UPDATE vocabulary SET events = events - ? WHERE word = ?", ((events, word) for word, events in counts.items())
+    )
+    connection.executemany("DELETE FROM vocabulary WHERE word = ? AND events <= 0", ((word,) for word in counts))
+
+
+def events_with(connection: sqlite3.Connection, word: str) -> int:
+    """Return how many events have a word; 1 if it is not counted."""
+    if not is_counted(word):
+        return 1
+    found = connection.execute("SELECT events FROM vocabulary WHERE word = ?", (word,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def events_with_prefix(connection: sqlite3.Connection, prefix: str) -> int:
+    """Return how many events have a word with a prefix; an event with two of them counts twice."""
+    query = "SELECT coalesce(sum(events), 0) FROM vocabulary WHERE word >= ? AND word <= ?"
+    return int(connection.execute(query, (prefix, prefix + LAST)).fetchone()[0])
+
+
+def nearest(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return the known words that somebody may have meant with an unknown one, the likeliest first.
+
+    They begin with the same letter, and differ by one mistake, or by two in a long word. A mistake is a letter too
+    many, one that is missing, a wrong one, or two in the wrong order.
+    """
+    if len(word) < _ONE_MISTAKE or not word.isalpha():
+        return []
+    most = 2 if len(word) >= _TWO_MISTAKES else 1
+    found = sorted(
+        (distance, -events, known)
+        for known, events in _similar(connection, word, most)
+        if (distance := mistakes(word, known, most)) <= most
+    )
+    return [known for distance, _, known in found if distance == found[0][0]][:_NEAREST]
+
+
+def _similar(connection: sqlite3.Connection, word: str, most: int) -> Iterable[tuple[str, int]]:
+    """Return words with the same first letter, about the same length, and a piece in common.
+
+    So few mistakes leave one of so many pieces as it was. To compare all words of a letter would take 100 ms.
+    """
+    cuts = [len(word) * number // (most + 1) for number in range(most + 2)]
+    pieces = [word[begin:end] for begin, end in pairwise(cuts)]
+    # Two letters in the wrong order may be on both sides of a cut.
+    pieces[1:] = [piece[1:] or piece for piece in pieces[1:]]
+    # The first piece is one that many words have; it must be at the beginning.
+    conditions = ["word GLOB ? || '*'", *("instr(word, ?)" for _ in pieces[1:])]
+    pieced = " OR ".join(conditions)
+    query = (
+        "SELECT word, events FROM vocabulary WHERE word >= ? AND word <= ? AND length(word) BETWEEN ? AND ?"  # noqa: S608 - ours
+        f" AND ({pieced})"
+    )
+    return connection.execute(query, (word[0], word[0] + LAST, len(word) - most, len(word) + most, *pieces)).fetchall()
+
+
+def mistakes(one: str, other: str, most: int) -> int:
+    """Return by how many mistakes two words differ; a number above ``most`` may be too small."""
+    earlier: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        now = [row]
+        for column, its in enumerate(other, 1):
+            best = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != its))
+            if row > 1 and column > 1 and (letter, one[row - 2]) == (other[column - 2], its):
+                best = min(best, earlier[column - 2] + 1)
+            now.append(best)
+        if min(now) > most:
+            return most + 1
+        earlier, last = last, now
+    return last[-1]

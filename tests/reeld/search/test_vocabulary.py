@@ -1,0 +1,70 @@
+"""Which words are near one that nobody used."""
+# ruff: noqa: RUF001 - Cyrillic letters that look like Latin ones
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.search import vocabulary
+
+KNOWN = {"validator": 3, "validators": 1, "tape": 5, "tapes": 2, "type": 1, "recursion": 1, "база": 4, "utf8": 1}
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[sqlite3.Connection]:
+    """A table of words."""
+    with closing(sqlite3.connect(":memory:")) as opened:
+        vocabulary.create(opened)
+        vocabulary.add(opened, KNOWN)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("validater", ["validator"]),  # a wrong letter
+        ("validatorss", ["validators"]),  # one too many
+        ("vlidator", ["validator"]),  # a missing one
+        ("vaildator", ["validator"]),  # two in the wrong order
+        ("valiidatr", ["validator"]),  # two mistakes in a long word
+        ("tpae", ["tape"]),
+        ("tapf", ["tape"]),
+        ("tppf", []),  # two in a short one
+        ("ape", []),  # another first letter, and short
+        ("calidator", []),
+        ("база1", []),
+        ("базы", ["база"]),
+        ("xylophone", []),
+    ],
+)
+def test_nearest(connection: sqlite3.Connection, word: str, expected: list[str]) -> None:
+    """A word with one typing mistake, or a long one with two, is near the known one, if its first letter is right."""
+    assert expected == vocabulary.nearest(connection, word)
+
+
+@given(word=st.text("abcd", min_size=4, max_size=10), data=st.data())
+def test_one_mistake_is_always_found(word: str, data: st.DataObject) -> None:
+    """Whatever single mistake somebody makes behind the first letter, the word is found."""
+    at = data.draw(st.integers(1, len(word) - 1))
+    typed = data.draw(
+        st.sampled_from([f"{word[:at]}e{word[at:]}", f"{word[:at]}e{word[at + 1 :]}", word[:at] + word[at + 1 :]])
+    )
+    with closing(sqlite3.connect(":memory:")) as connection:
+        vocabulary.create(connection)
+        vocabulary.add(connection, {word: 1})
+
+        expected = [word] if len(typed) >= 4 and typed != word else vocabulary.nearest(connection, typed)
+        assert expected == vocabulary.nearest(connection, typed)
+
+
+@pytest.mark.parametrize(
+    ("word", "counted"),
+    [("tape", True), ("sha256", True), ("2026", True), ("3f2a9c1b", False), ("20261128", False), ("x" * 41, False)],
+)
+def test_what_is_counted(word: str, *, counted: bool) -> None:
+    """Words are counted; hashes and long numbers are not."""
+    assert counted == vocabulary.is_counted(word)
