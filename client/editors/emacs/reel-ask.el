@@ -39,17 +39,17 @@ If this is nil, it is `reel-program' with the argument \"ask\"."
                                             (concat "REEL_SOCKET=" (reel-link-address))
                                             (concat "PYTHONPATH=" (reel-link-python-path)))
                                       process-environment))
-         (command (if (stringp reel-ask-command)
-                      (list shell-file-name shell-command-switch reel-ask-command)
-                    (or reel-ask-command (list reel-program "ask"))))
+         ;; The input of a process is a pipe.  `reel ask' reads a question from
+         ;; one, and refuses an empty one: its program failed.
+         (command (append '("sh" "-c" "exec \"$@\" < /dev/null" "sh")
+                          (if (stringp reel-ask-command)
+                              (list shell-file-name shell-command-switch reel-ask-command)
+                            (or reel-ask-command (list reel-program "ask")))))
          (process (make-process :name "reel-ask" :command command :noquery t
                                 :connection-type 'pipe :filter #'ignore
                                 :stderr errors
                                 :sentinel (reel-ask--sentinel agent name errors))))
     (push (cons agent process) reel-ask--running)
-    ;; `reel ask' reads a question from an input that stays open.  A command that
-    ;; has ended already has none.
-    (ignore-errors (process-send-eof process))
     (when-let* ((pipe (get-buffer-process errors)))
       (set-process-query-on-exit-flag pipe nil)
       (set-process-sentinel pipe #'ignore))

@@ -14,6 +14,8 @@ _FILTER = "the provider's filter stopped it"
 _REFUSAL = "the model refused"
 _UNREADABLE = "the model wrote a call that cannot be read"
 _EMPTY = "it is empty"
+# What is said of a stream that ended without a reason.
+_NO_REASON = "it broke off"
 # The key of an answer for how many messages were added while it was written (docs/protocol.md, "if_stands").
 _LATE = "late"
 # By the provider's reason in lower case. What is not here ended an answer as it should, or is not known.
@@ -27,6 +29,15 @@ _REASONS = {
     **dict.fromkeys(("malformed_function_call", "malformed_model_output", "malformed_tool_use"), _UNREADABLE),
     **dict.fromkeys(("unexpected_tool_call", "too_many_tool_calls"), _UNREADABLE),
 }
+
+
+def broke_off(problem: str | None) -> str:
+    """Return that an answer broke off, and why if anybody said so.
+
+    Args:
+        problem: why it is not complete, as :class:`~reel.streams.response.IncomingResponse` tells it.
+    """
+    return "the answer broke off" if problem in (None, _NO_REASON) else f"the answer broke off: {problem}"
 
 
 def why_cut(message: Mapping[str, Any]) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.model_names import look_up
 
@@ -10,6 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.reading.tokens import Tokens
+
+
+# Digits behind the point of an amount below 1, which has at least two that are not zeros.
+_PLACES = 4
 
 
 class Price(NamedTuple):
@@ -125,3 +131,10 @@ def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
 def prices_in(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Price]:
     """Return the prices of a person's own, which were checked when they were read."""
     return {model: Price(**price) for model, price in settings.items()}
+
+
+def money(amount: float) -> str:
+    """Return an amount; one below 1 has more digits, because what some thousand tokens cost is not nothing."""
+    if amount >= 1 or amount <= 0:
+        return f"{amount:,.2f}"
+    return f"{amount:.{max(_PLACES, 1 - floor(log10(amount)))}f}"

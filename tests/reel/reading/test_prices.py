@@ -2,10 +2,19 @@
 
 import pytest
 
-from reel.reading.prices import PRICES, Price, price_of
+from reel.reading.prices import PRICES, Price, money, price_of
 from reel.reading.tokens import Tokens
 
 TOKENS = Tokens(read=1_000_000, written=500_000, cached=600_000, reasoning=100_000, cache_writes=300_000)
+
+
+@pytest.mark.parametrize(
+    ("expected", "amount"),
+    [("0.00", 0), ("1,234.50", 1234.5), ("0.2125", 0.2125), ("0.0030", 0.003), ("0.000025", 0.000025)],
+)
+def test_an_amount(expected: str, amount: float) -> None:
+    """An amount below 1 has four digits behind the point, or as many as it takes to see two of it."""
+    assert expected == money(amount)
 
 
 def test_a_price() -> None:

@@ -44,7 +44,7 @@ def ingest(ctx: Context) -> int:
 
 
 def _place_kept(ctx: Context) -> int:
-    """Add an answer that the log keeps because what it answers is gone: the one at a seq, or the newest."""
+    """Add an answer that the log keeps because what it answers is gone: the one at a seq, or the next one."""
     from reel.machines import kept_answer  # noqa: PLC0415 - seldom needed
 
     agent, seq = ctx.client.agent(ctx.agent).id, None if ctx.word is None else _seq(ctx.word)
@@ -52,15 +52,16 @@ def _place_kept(ctx: Context) -> int:
         notes = ctx.client.history(agent, kinds=["note"], last=_NOTES).events
     else:
         notes = ctx.client.history(agent, since=seq - 1, limit=1, kinds=["note"]).events
-    found = next((event for event in reversed(notes) if kept_answer.is_kept(event)), None)
-    if found is None or seq not in (None, found["seq"]):
+    kept = [event for event in reversed(notes) if kept_answer.is_kept(event) and seq in (None, event["seq"])]
+    if not kept:
         where = f"the log of {ctx.agent}" if seq is None else f"#{seq} of {ctx.agent}"
         raise UsageError(f"{where} keeps no answer; see what there is with: {ctx.command('log', ctx.agent)}")
-    reply = ctx.client.call(kept_answer.place(agent, found))
-    if reply.repeated:
-        ctx.out.warn(f"#{found['seq']} was placed before, as #{reply.first}; nothing was added")
-        return OK
-    _report_response(ctx, reply)
+    for event in kept:
+        reply = ctx.client.call(kept_answer.place(agent, event))
+        if not reply.repeated:
+            _report_response(ctx, reply)
+            return OK
+        ctx.out.warn(f"#{event['seq']} was placed before, as #{reply.first}; it is not added again")
     return OK
 
 

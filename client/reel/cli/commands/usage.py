@@ -5,7 +5,7 @@ from __future__ import annotations
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.reading.prices import CURRENCY, DATE, price_of, prices_in
+from reel.reading.prices import CURRENCY, DATE, money, price_of, prices_in
 from reel.reading.usage import COLUMNS, Sum, whole
 from reel.reading.wording import cells, count, cut, flat, pad
 from reel.requests.derived import model_usage
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
     unpriced: int = 0
 
     def __str__(self) -> str:
-        return f"{self.amount:,.2f}{' + ?' if self.unpriced else ''}"
+        return f"{money(self.amount)}{' + ?' if self.unpriced else ''}"
 
 
 class Row(NamedTuple):

@@ -189,7 +189,7 @@ def test_an_answer_that_breaks_off(reel: Reel, talk: str, via: Via) -> None:
     ran = reel("ask", talk, "What?", *via(HALF))
 
     assert (1, f"{CHAT.text}\n") == ran[:2]
-    assert "reel: the answer broke off: it broke off; what arrived was added and marked as interrupted\n" == ran.err
+    assert "reel: the answer broke off; what arrived was added and marked as interrupted\n" == ran.err
     assert ["user", "assistant", "interrupted"] == kinds(reel, talk)
 
 
@@ -245,6 +245,17 @@ def test_an_answer_to_what_is_gone_is_kept_in_the_log(reel: Reel, talk: str, via
     assert ["That."] == texts(reel, talk)
     missing = reel("ingest", talk, "--kept", "1")
     assert (2, True) == (missing.status, "#1 of " in missing.err and "keeps no answer" in missing.err)
+
+
+def test_kept_answers_are_placed_one_after_the_other(reel: Reel, talk: str, via: Via, daemon: str) -> None:
+    """Without a number the newest one is placed that was not placed before."""
+    via.then = meanwhile(daemon, "clear", talk)
+    for text in ("One.", "Two."):
+        reel("ask", talk, "What?", *via(said(text)))
+    for _ in range(3):
+        reel("ingest", talk, "--kept")
+
+    assert ["Two.", "One."] == texts(reel, talk)
 
 
 @pytest.mark.parametrize(

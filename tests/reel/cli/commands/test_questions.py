@@ -126,6 +126,24 @@ def test_a_pipe_that_stays_silent(client: Client, daemon: str, name: str, via: V
     assert "nothing came on stdin within 1 s" in ran.stderr
 
 
+def test_an_empty_pipe_asks_nothing(reel: Reel, name: str, via: Via, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was to write the question wrote none, so nobody is asked; --no-stdin and /dev/null ask for an answer."""
+    reel("ask", name, "What?", "--create", "--no-stdin", "--via", "exit 3", "--format", "openai-chat")
+
+    def asked(*options: str) -> tuple[int, str]:
+        read, write = os.pipe()
+        os.close(write)
+        with os.fdopen(read) as pipe, monkeypatch.context() as patch:
+            patch.setattr("sys.stdin", pipe)
+            ran = reel("ask", name, *via(said("That.")), *options)
+        return ran.status, ran.err
+
+    status, error = asked()
+    assert (2, True) == (status, "stdin was empty" in error and "--no-stdin" in error)
+    assert 1 == len(reel("show", name, "--json").documents)
+    assert 0 == asked("--no-stdin")[0]
+
+
 def test_a_question_without_a_name(reel: Reel, client: Client, via: Via) -> None:
     """A text that no agent can be called begins a conversation, and so does a pipe; a name is a name."""
     for given, stdin in ((["What is 2+2?"], b""), ([], b"What is 2+2?"), (["Was ist 2+2?", "--system", "Brief."], b"")):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from reel.base.errors import ReelError
 from reel.base.light_typing import TYPE_CHECKING
 from reel.reading.model_names import look_up
-from reel.reading.prices import CURRENCY, price_of, prices_in
+from reel.reading.prices import CURRENCY, money, price_of, prices_in
 from reel.requests.context import context
 
 if TYPE_CHECKING:
@@ -53,6 +53,5 @@ def cost(ctx: Context, model: str, tokens: Tokens) -> str | None:
     own = prices_in(ctx.settings.prices)
     if (price := price_of(model, own)) is None:
         return None
-    amount = price.of(tokens)
-    shown = f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
+    shown = money(price.of(tokens))
     return f"cost {shown}" if look_up(model, own) else f"cost {shown} {CURRENCY}"

@@ -12,7 +12,7 @@ from reel.cli.line.ending import Ending, ended_by_signals
 from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ended, describe_end
 from reel.cli.line.files import keep_text
 from reel.cli.screen.echo import Echo
-from reel.reading.cuts import why_cut
+from reel.reading.cuts import broke_off, why_cut
 from reel.reading.tokens import Tokens
 from reel.reading.wording import count
 from reel.replies import Added, Rendered
@@ -141,7 +141,7 @@ def _finished(
         said = count(answer.late, "message")
         ctx.out.warn(f"{said} came meanwhile, which this answer does not answer; the next request has them after it")
     if answer.interrupted:
-        ctx.out.warn(f"the answer broke off: {answer.problem}; what arrived was added and marked as interrupted")
+        ctx.out.warn(f"{broke_off(answer.problem)}; what arrived was added and marked as interrupted")
         return outcome._replace(status=REFUSED)
     if outcome.cut is not None:
         ctx.out.warn(f"the answer is not whole: {outcome.cut}")

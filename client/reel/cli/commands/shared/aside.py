@@ -8,7 +8,7 @@ from reel.base.strict_json import encode, parse
 from reel.cli.commands.shared.running import run
 from reel.cli.line.ending import ended_by_signals
 from reel.cli.line.exits import CUT, INTERRUPTED, REFUSED, describe_end
-from reel.reading.cuts import why_cut
+from reel.reading.cuts import broke_off, why_cut
 from reel.reading.fullness import ASIDE
 from reel.reading.tokens import Tokens, tokens_in
 from reel.streams.response import IncomingResponse
@@ -130,7 +130,7 @@ def _whole(parsed: Parsed, response: IncomingResponse, details: tuple[str, ...])
     """
     message = parsed.message
     if not response.complete:
-        raise Unanswered(REFUSED, f"the answer broke off: {response.problem}", details)
+        raise Unanswered(REFUSED, broke_off(response.problem), details)
     if (why := why_cut(message)) is not None:
         raise Unanswered(CUT, f"the answer is not whole: {why}", details)
     blocks = [block for block in message["content"] if not isinstance(block, str)]

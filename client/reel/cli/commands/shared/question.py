@@ -120,8 +120,16 @@ def _add_stdin(asked: Question, *, required: bool, whole: bool = False) -> None:
     if not data and not required:
         return
     if not data:
-        raise UsageError("stdin was empty; there is nothing to ask")
+        raise UsageError("stdin was empty; there is nothing to ask. What was said last is answered with --no-stdin")
     asked.add_bytes(data, "stdin", whole=whole)
+
+
+def _is_pipe() -> bool:
+    """Return whether stdin is a pipe."""
+    try:
+        return stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
+    except OSError:  # as below
+        return False
 
 
 def _add_what_is_piped(ctx: Context, asked: Question, *, beside: bool) -> None:
@@ -129,7 +137,8 @@ def _add_what_is_piped(ctx: Context, asked: Question, *, beside: bool) -> None:
     if sys.stdin.isatty():
         return
     if not beside:
-        _add_stdin(asked, required=False)
+        # A program was to write the question, and wrote none; /dev/null says that there is none.
+        _add_stdin(asked, required=_is_pipe())
         return
     try:
         descriptor = sys.stdin.fileno()
