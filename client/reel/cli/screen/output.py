@@ -87,6 +87,8 @@ class Output:
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
+        # Whether a line on the screen has begun and not ended.
+        self._is_midway = False
         self._transient_shown = 0
 
     def redirect(self, stream: Writable) -> Writable:
@@ -122,13 +124,13 @@ class Output:
 
     def piece(self, text: str) -> None:
         """Print a piece of a text, with its line breaks."""
-        self._printed += 1
-        self._stream.write(safe_lines(text))
+        self.raw(safe_lines(text))
 
     def raw(self, text: str) -> None:
         """Print a text that was rendered already."""
         self._printed += 1
         self._stream.write(text)
+        self._is_midway = not text.endswith("\n") if text else self._is_midway
 
     def current_width(self) -> int:
         """Return how many columns the terminal has now: a command that runs for long sees it change."""
@@ -182,11 +184,19 @@ class Output:
     def hint(self, text: str) -> None:
         """Print what a person may want to know next; not if stdout is a pipe."""
         if self.shows_hints:
+            self._end_line()
             self._stderr.write(render([(text, "dim")], colour=self._colour_stderr) + "\n")
 
     def warn(self, text: str) -> None:
         """Print a warning or an error."""
+        self._end_line()
         self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+
+    def _end_line(self) -> None:
+        """End a line that has begun on the screen, so that what is told about it has a line of its own."""
+        if self._is_midway and self.terminal and self.tells_a_person:
+            self.raw("\n")
+            self._stdout.flush()
 
 
 def _text_and_style(span: Span) -> tuple[str, str]:

@@ -35,6 +35,21 @@ def test_terminal_gets_colours_and_a_pipe_none() -> None:
     assert "user says\n" == pipe.getvalue()
 
 
+def test_notices_have_lines_of_their_own() -> None:
+    """A notice in the middle of a line that is shown ends it first; in a pipe nothing is added to the text."""
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        out = Output(stream, Terminal())
+        out.piece("The answer")
+        out.warn("lost the connection")
+        out.hint("started the daemon")
+        out.piece(" is 42.\n")
+        out.warn("done")
+
+    assert "The answer\n is 42.\n" == terminal.getvalue()
+    assert "The answer is 42.\n" == pipe.getvalue()
+
+
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """NO_COLOR and a dumb terminal turn colours off."""
