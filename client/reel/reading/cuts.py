@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.wording import cut, flat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,10 +15,13 @@ _FILTER = "the provider's filter stopped it"
 _REFUSAL = "the model refused"
 _UNREADABLE = "the model wrote a call that cannot be read"
 _EMPTY = "it is empty"
-# What is said of a stream that ended without a reason.
-_NO_REASON = "it broke off"
+# What is said of a stream that ended without a reason, and what the daemon stores of it.
+_NO_REASON, _WITHOUT_REASON = "it broke off", "the answer broke off"
 # The key of an answer for how many messages were added while it was written (docs/protocol.md, "if_stands").
 _LATE = "late"
+# The key of an answer for why it broke off (docs/protocol.md, "ingest"), and how much of that is told.
+BROKE_OFF = "broke_off"
+_TOLD = 60
 # By the provider's reason in lower case. What is not here ended an answer as it should, or is not known.
 _REASONS = {
     **dict.fromkeys(("max_tokens", "length", "max_output_tokens"), _LIMIT),
@@ -49,11 +53,20 @@ def remarks_on(message: Mapping[str, Any]) -> list[str]:
     """Return what a reader of an answer has to know: that it is not whole, or came behind what it does not answer."""
     if message["role"] != "assistant":
         return []
-    cut, late = reason_of(message), (message.get("provider_metadata") or {}).get(_LATE)
-    remarks = [] if cut is None else [f"not whole: {cut}"]
+    metadata = message.get("provider_metadata") or {}
+    why, late = _end_of(metadata) or reason_of(message), metadata.get(_LATE)
+    remarks = [] if why is None else [f"not whole: {why}"]
     if type(late) is int and late > 0:
         remarks.append("does not answer " + ("the message above it" if late == 1 else f"the {late} messages above it"))
     return remarks
+
+
+def _end_of(metadata: Mapping[str, Any]) -> str | None:
+    """Return that an answer broke off, and why if somebody said so; ``None`` if it did not."""
+    why = metadata.get(BROKE_OFF)
+    if not isinstance(why, str):
+        return None
+    return _NO_REASON if why in ("", _WITHOUT_REASON) else cut(f"{_NO_REASON}: {flat(why)}", _TOLD)
 
 
 def reason_of(message: Mapping[str, Any]) -> str | None:

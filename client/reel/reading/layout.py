@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.cuts import remarks_on
 from reel.reading.wording import safe, writing
 from reel.said.media import media_in_short, media_size
 
@@ -150,6 +151,8 @@ class Layout:
         """Lay out a message as lines."""
         seq, role = message["seq"], message["role"]
         made = Section.begin(f"{role} #{seq}", role, seq, message.get("sent", message["time"]))
+        if remarks := remarks_on(message):
+            made.marks.append((0, "; ".join(remarks)))
         for shown in self.blocks(message["content"]):
             made.add(shown)
         return made

@@ -7,13 +7,14 @@ from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.strict_json import Json, parse_answer, parse_bounded
 from reel.providers.elements import invalid_at, require_map
 from reel.providers.json_values import dump
+from reel.reading.cuts import BROKE_OFF
 from reel.streams.stream import Stream, is_whole
 from reeld.formats.fields import LoadedRequest
 from reeld.formats.naming import PREFIX, note_asked_model, note_dialect
 from reeld.formats.table import FORMATS
 
 _BLANK = "\ufeff \t\r\n"
-_BROKE_OFF = "the answer broke off"
+_NO_REASON = "the answer broke off"
 
 
 def read_response(
@@ -51,12 +52,14 @@ def read_response(
     if prefix:
         message["provider_metadata"][PREFIX] = prefix
         note_dialect(message, prefix, FORMATS[format].dialects)
-    why = why or broke_off or (_BROKE_OFF if interrupted else None)
+    why = why or broke_off or (_NO_REASON if interrupted else None)
     if why is not None and not any(map(_has_content, message["content"])):
         raise invalid_at("body", f"the answer has no content: {why}")
     for block in message["content"]:
         if block["type"] == "tool_call" and names:
             block["name"] = names.get(block["name"], block["name"])
+    if why is not None:
+        message["provider_metadata"][BROKE_OFF] = why
     records = [] if usage is None else [_usage_record(message["provider_metadata"], usage)]
     return [message, *records, *([] if why is None else [{"kind": "interrupted", "content": why}])]
 
@@ -86,10 +89,10 @@ def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 
     stream.end()
     if not stream.complete and not stream.began:
         why = stream.error or (
-            _BROKE_OFF if stream.events or stream.cut else "it is neither a JSON object nor an event stream"
+            _NO_REASON if stream.events or stream.cut else "it is neither a JSON object nor an event stream"
         )
         raise invalid_at("body", f"the answer has no content: {why}")
-    return stream.body(), None if stream.complete else stream.error or _BROKE_OFF
+    return stream.body(), None if stream.complete else stream.error or _NO_REASON
 
 
 def _object(body: str) -> Json:

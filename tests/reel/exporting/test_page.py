@@ -173,7 +173,10 @@ def test_remarks_on_an_answer() -> None:
     late["provider_metadata"] = {"late": 2}
     cut["provider_metadata"] = {"late": 1, "finish_reason": "max_tokens"}
     plain["provider_metadata"] = {"late": 0}
-    texts = re.findall(r'<span class="remark">(.*?)</span>', written(late, cut, plain))
+    broken = message(4, "So", "assistant")
+    broken["provider_metadata"] = {"broke_off": "Overloaded\n<b>", "finish_reason": "max_tokens"}
+    texts = re.findall(r'<span class="remark">(.*?)</span>', written(late, cut, plain, broken))
 
     assert "does not answer the 2 messages above it" == texts[0]
-    assert ["not whole: it reached the limit of tokens", "does not answer the message above it"] == texts[1:]
+    assert ["not whole: it reached the limit of tokens", "does not answer the message above it"] == texts[1:3]
+    assert ["not whole: it broke off: Overloaded &lt;b&gt;"] == texts[3:]

@@ -170,6 +170,17 @@ def test_headings_say_who_and_when() -> None:
     assert [(0, "draft", None, None)] == draft_section("x", "hi").headings
 
 
+def test_an_answer_that_broke_off_says_so() -> None:
+    """Beside its heading, where it is no part of the text: that it is not whole, and that it came late."""
+    message = said(4, "assistant", {"type": "text", "text": "A mach"})
+    plain = Layout().message(message)
+    message["provider_metadata"] = {"broke_off": "the answer broke off", "late": 1}
+    marked = Layout().message(message)
+
+    assert plain.lines == marked.lines
+    assert ([], [(0, "not whole: it broke off; does not answer the message above it")]) == (plain.marks, marked.marks)
+
+
 def test_of_two_results_of_a_call_the_later_one_says_that_it_counts() -> None:
     """A tool that asks before it does something answers twice; a call that is made again has a result of its own."""
     layout = Layout()

@@ -94,6 +94,7 @@ def test_an_incomplete_body_is_kept_and_marked(format: str, body: str, why: str)
 
     assert "half" == message["content"][0]["text"]
     assert {"kind": "interrupted", "content": why} == interrupted
+    assert why == message["provider_metadata"]["broke_off"]
 
 
 def test_a_body_that_reached_the_token_limit_is_complete() -> None:
@@ -209,11 +210,14 @@ def test_usage_is_a_record_of_its_own() -> None:
 
 def test_a_response_that_the_caller_saw_break_off_is_marked() -> None:
     """So is one whose stream says why."""
-    (_, mark) = read_response("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
+    (message, mark) = read_response("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
+    (whole, *_) = read_response("openai-chat", json.dumps(CHAT_BODY))
     events = [{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]
     (_, told) = read_response("openai-chat", sse(events).decode())
 
     assert {"kind": "interrupted", "content": "the answer broke off"} == mark
+    assert "the answer broke off" == message["provider_metadata"]["broke_off"]
+    assert "broke_off" not in whole["provider_metadata"]
     assert {"kind": "interrupted", "content": "Overloaded"} == told
 
 

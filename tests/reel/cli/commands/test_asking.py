@@ -191,6 +191,8 @@ def test_an_answer_that_breaks_off(reel: Reel, talk: str, via: Via) -> None:
     assert (1, f"{CHAT.text}\n") == ran[:2]
     assert "reel: the answer broke off; what arrived was added and marked as interrupted\n" == ran.err
     assert ["user", "assistant", "interrupted"] == kinds(reel, talk)
+    (heading,) = (line for line in reel("show", talk, "--last", "1").out.splitlines() if line.startswith("assistant"))
+    assert heading.endswith("  not whole: it broke off")
 
 
 def meanwhile(daemon: str, *words: str) -> str:
