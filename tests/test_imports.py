@@ -388,6 +388,7 @@ def test_integrations_do_not_know_each_other() -> None:
                 "reeld.search",
                 "reeld.backups",
                 "reel.importing.sources.databases",
+                "reel.importing.originals.store",
             ],
         ),
     ],

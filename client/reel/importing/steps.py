@@ -267,6 +267,11 @@ def nowhere(_environment: Mapping[str, str]) -> Iterable[Path]:
     return ()
 
 
+def alone(_source: Source) -> Iterable[Path]:
+    """Return no files: all of a source is in its own."""
+    return ()
+
+
 class Tool(NamedTuple):
     """A tool whose histories can be read.
 
@@ -277,6 +282,7 @@ class Tool(NamedTuple):
         discover: returns the sources at a path, in the order in which they are to be read.
         open: opens a source for reading.
         by_position: whether a message is identified by its position in its file. Then two files are two conversations.
+        beside: returns the other files that belong to a source.
     """
 
     name: str
@@ -285,3 +291,4 @@ class Tool(NamedTuple):
     discover: Callable[[Path], Found]
     open: Callable[[Source], Reading]
     by_position: bool = False
+    beside: Callable[[Source], Iterable[Path]] = alone

@@ -14,6 +14,7 @@ from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.histories import History, look, note
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
+from reel.cli.commands.shared.kept_originals import Keep, kept_originals, readmit
 from reel.cli.commands.shared.watcher import only_watcher
 from reel.cli.commands.shared.watching import Watch, connected
 from reel.cli.line.arguments import UsageError
@@ -69,11 +70,11 @@ def import_histories(ctx: Context) -> int:
         raise too_old()
     # What watches reports a lost connection at once, and waits for the daemon by itself.
     patience = 0 if ctx.args.watch else RECONNECT_SECONDS
-    with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline:
+    with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline, kept_originals(ctx) as keep:
         seen = Seen(f"{state_directory()}/imported.json")
         if ctx.args.watch:
-            return _watch(ctx, partial(_import, ctx, pipeline, seen, new_masking), tools, paths)
-        imported = ((history, _import(ctx, pipeline, seen, new_masking, history)) for history in found)
+            return _watch(ctx, partial(_import, ctx, pipeline, seen, new_masking, keep), tools, paths)
+        imported = ((history, _import(ctx, pipeline, seen, new_masking, keep, history)) for history in found)
         status = _report_all(ctx, imported)
         if status != INTERRUPTED:
             sys.stdout.flush()
@@ -174,7 +175,7 @@ def _dry_run(history: History, masking: Masking) -> Totals:
 
 
 def _import(
-    ctx: Context, pipeline: Pipeline, seen: Seen, new_masking: Callable[[], Masking], history: History
+    ctx: Context, pipeline: Pipeline, seen: Seen, new_masking: Callable[[], Masking], keep: Keep, history: History
 ) -> Totals:
     """Import the conversations of a tool; Ctrl-C ends it, and keeps what was imported."""
     if not history.sources:  # of a tool that is watched
@@ -201,6 +202,8 @@ def _import(
         stones.remove(importer.totals.restored)
     importer.totals.secrets, importer.totals.is_masked = masking.found, masking.is_masking
     if not importer.totals.interrupted:
+        readmit(ctx, history.tool, history.sources, importer.totals.restored)
+        history.problems.extend(keep(history.tool, history.sources))
         note(ctx, history, importer.totals)
     return importer.totals
 

@@ -123,6 +123,7 @@ class Options(SimpleNamespace):
     tree: bool = False
     unless_stopped: bool = False
     url: str | None = None
+    verify: bool = False
     via: str | None = None
     watch: bool = False
     with_file: list[str] | None = None

@@ -208,9 +208,11 @@ def _check_importing(value: Any) -> str | None:
     if not isinstance(value, dict):
         return f'write lines such as [import], then secrets = "mask", not {value!r}'
     for name, given in value.items():
-        if name != "secrets":
-            return f"{name}: there is no such setting; there is secrets"
-        if given not in SECRETS:
+        if name not in ("secrets", "originals"):
+            return f"{name}: there is no such setting; there are secrets and originals"
+        if name == "originals" and (problem := _check_bool(given)) is not None:
+            return f"originals: {problem}"
+        if name == "secrets" and given not in SECRETS:
             return f"secrets: write one of {', '.join(SECRETS)}, not {given!r}"
     return None
 

@@ -37,7 +37,7 @@ GROUPS = (
     Group("copy, describe and end conversations", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
     Group("remove for good", "erasing", ("redact", "purge", "secrets")),
     Group("talk to a provider", "providers", ("ask", "chat", "attach", "compact", "setup", "render", "ingest", "load")),
-    Group("bring in and take out", "histories", ("import", "pick", "continue", "export", "mcp")),
+    Group("bring in and take out", "histories", ("import", "pick", "continue", "originals", "export", "mcp")),
     Group(
         "look after the daemon",
         "daemon",

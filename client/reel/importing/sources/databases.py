@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 from reel.base.strict_json import Json
@@ -15,7 +16,8 @@ from reel.importing.steps import Found, Problem, Source
 from reel.importing.values import parse_record
 
 # The suffix of a log's name.
-_WAL = "-wal"
+WAL = "-wal"
+# How a database begins.
 _MAGIC = b"SQLite format 3\0"
 # An open database.
 Connection = sqlite3.Connection
@@ -36,7 +38,7 @@ def reading(path: str) -> Iterator[Connection]:
         OSError: it is not a regular file, is unreadable or damaged; or another program began to write to it.
     """
     with open_regular(path) as file:
-        unused = file.read(_HEAD)[_VERSIONS] == _WITH_LOG and not Path(path + _WAL).exists()
+        unused = file.read(_HEAD)[_VERSIONS] == _WITH_LOG and not Path(path + WAL).exists()
         before = os.fstat(file.fileno())
     options = "mode=ro&immutable=1" if unused else "mode=ro"
     try:
@@ -47,8 +49,26 @@ def reading(path: str) -> Iterator[Connection]:
             yield database
     except Damaged as error:
         raise OSError(0, f"cannot be read as a database: {error}", path) from None
-    if unused and (Path(path + _WAL).exists() or Path(path).stat().st_mtime_ns != before.st_mtime_ns):
+    if unused and (Path(path + WAL).exists() or Path(path).stat().st_mtime_ns != before.st_mtime_ns):
         raise OSError(0, "was written to while it was read; import it again", path)
+
+
+def is_database(file: BinaryIO) -> bool:
+    """Return whether a file begins as a database does."""
+    file.seek(0)
+    return file.read(len(_MAGIC)) == _MAGIC
+
+
+def copy(path: str, target: str) -> None:
+    """Write a consistent copy of a database, including the log beside it, into a new file that only its owner can read.
+
+    Raises:
+        OSError: it cannot be read, or the copy cannot be written.
+    """
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    with reading(path) as source, closing(sqlite3.connect(target)) as copied:
+        source.backup(copied)
+        copied.execute("PRAGMA journal_mode = DELETE")  # so that it is one file
 
 
 def rows_of(database: Connection, query: str, *values: object) -> Iterator[Json]:
@@ -180,7 +200,7 @@ def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: Ma
             if root.is_file():
                 problems.append(Problem(path, 0, error.strerror or str(error)))
             continue
-        log = Path(path + _WAL)
+        log = Path(path + WAL)
         size, modified = (log.stat().st_size, log.stat().st_mtime_ns) if log.exists() else (0, 0)
         modified = max(entry.modified, modified)
         sources.append(Source(path, tool, entry.size + size, modified, conversations=conversations))
@@ -194,7 +214,7 @@ def _conversations_in(path: str, tables: Mapping[str, str]) -> int:
         OSError: it is not a database with one of these tables.
     """
     with open_regular(path) as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
+        if not is_database(file):
             raise OSError(0, "is not an SQLite database", path)
     with open_database(path) as database:
         found = {table: column for table, column in tables.items() if table in database.tables}

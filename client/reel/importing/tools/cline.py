@@ -86,6 +86,10 @@ def _discover(root: Path) -> Found:
     return Found(list(found.values()), problems)
 
 
+def _shown_beside(source: Source) -> Path:
+    return Path(source.path).with_name(_SHOWN)
+
+
 class Task:
     """A task that is being read.
 
@@ -102,7 +106,7 @@ class Task:
     def steps(self) -> Iterator[Step]:
         """Yield the steps of the task."""
         messages = self._list_in(Path(self.source.path), must_be=True)
-        shown = self._list_in(Path(self.source.path).with_name(_SHOWN))
+        shown = self._list_in(_shown_beside(self.source))
         title = self._describe(next(filter(_is_message, messages), {}))
         yield About("", title_of(title), tags_of(**self._facts))
         for number, message in enumerate(messages):
@@ -190,4 +194,6 @@ def _is_message(found: Any) -> bool:
     return text_in(found, "role") in _ROLES and "content" in found
 
 
-TOOL = Tool(_NAME, "Cline, Roo Code and Kilo Code", _places, _discover, Task)
+TOOL = Tool(
+    _NAME, "Cline, Roo Code and Kilo Code", _places, _discover, Task, beside=lambda source: [_shown_beside(source)]
+)

@@ -92,7 +92,10 @@ def test_every_setting(file: Path) -> None:
         ),
         ("[contexts]\nx = 0", "x: write how many tokens the context of the model holds, not 0"),
         ("import = 1", "import: write lines such as [import]"),
-        ('[import]\nsecret = "mask"', " line 2: import: secret: there is no such setting; there is secrets"),
+        (
+            '[import]\nsecret = "mask"',
+            " line 2: import: secret: there is no such setting; there are secrets and originals",
+        ),
         ('[import]\nsecrets = "no"', " line 2: import: secrets: write one of mark, mask, keep, not 'no'"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],

@@ -43,7 +43,7 @@ def _imported_in(tagged: Iterable[tuple[str, dict[str, str]]]) -> dict[str, Orig
 
 
 def keep_away(ctx: Context, origins: Mapping[str, Origin]) -> None:
-    """Remember that these are purged; warn if that is impossible."""
+    """Remember that these are purged, and erase their originals; warn if that is impossible."""
     if not origins:
         return
     from reel.importing.adding.tombstones import NAME, Tombstones  # noqa: PLC0415 - most purges need no importer
@@ -53,6 +53,11 @@ def keep_away(ctx: Context, origins: Mapping[str, Origin]) -> None:
         Tombstones(path, str(ctx.socket)).add(origin.conversation for origin in origins.values())
     except OSError as error:
         ctx.out.warn(f"{path}: {error.strerror}; the next import may bring them back")
+    from reel.cli.commands.shared.kept_originals import erase_originals  # noqa: PLC0415 - as above
+
+    erase_originals(
+        ctx, {origin.conversation for origin in origins.values()}, {origin.file for origin in origins.values()}
+    )
 
 
 def tell_sources(ctx: Context, origins: Mapping[str, Origin]) -> None:

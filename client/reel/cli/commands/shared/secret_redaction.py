@@ -15,6 +15,7 @@ from reel import requests
 from reel.base.errors import InvalidParams, NotFound
 from reel.base.strict_json import encode
 from reel.cli.commands.shared.erasing import agreed, backups_of, known_backups
+from reel.cli.commands.shared.kept_originals import erase_originals_with
 from reel.cli.commands.shared.origins import imported_among
 from reel.cli.commands.shared.secret_table import table
 from reel.cli.commands.shared.stored_secrets import Look
@@ -54,10 +55,12 @@ def redact_all(ctx: Context, found: Look) -> int:
     with ctx.out.waiting("erasing"):
         for agent, own in holders.items():
             done.redact(ctx, agent, own)
+        pattern, overlap = _pattern(texts)
+        done.originals = erase_originals_with(ctx, pattern, overlap)
     files = {origin.file for origin in imported_among(ctx, holders).values()}
     done.unreached |= {file: "the tool's own file" for file in sorted(files) if file and os.path.exists(file)}
     done.unreached |= {
-        path: "still has it" for path in _files_with(ctx, texts, done.backups) if path not in done.unreached
+        path: "still has it" for path in _files_with(ctx, pattern, overlap, done.backups) if path not in done.unreached
     }
     _report(ctx, done, sent=any(stored.sent for stored in plain))
     return OK
@@ -78,6 +81,8 @@ class _Done:
         self.unreached: dict[str, str] = {}
         # Whether the database still has traces.
         self.traces = False
+        # The files whose originals were erased.
+        self.originals: list[str] = []
 
     def redact(self, ctx: Context, agent: str, texts: set[str]) -> None:
         """Erase texts in the past of an agent; leave out a backup that is none, or is of another version."""
@@ -103,7 +108,7 @@ class _Done:
 
 def _nothing(ctx: Context) -> int:
     if ctx.out.as_json:
-        ctx.out.document({"redacted": 0, "backups": {}, "unreached": {}})
+        ctx.out.document({"redacted": 0, "backups": {}, "unreached": {}, "originals": []})
     else:
         ctx.out.line("there is no secret to erase")
     return OK
@@ -111,9 +116,12 @@ def _nothing(ctx: Context) -> int:
 
 def _report(ctx: Context, done: _Done, *, sent: bool) -> None:
     if ctx.out.as_json:
-        ctx.out.document({"redacted": done.events, "backups": done.backups, "unreached": done.unreached})
+        document = {"redacted": done.events, "backups": done.backups, "unreached": done.unreached}
+        ctx.out.document({**document, "originals": done.originals})
         return
     ctx.out.line(f"{count(done.events, 'event')} redacted")
+    for path in done.originals:
+        ctx.out.line(f"{path}: its original was erased, and will not be kept again")
     for path, events in done.backups.items():
         ctx.out.line(f"{path}: {count(events, 'event')}")
     if done.traces:
@@ -174,11 +182,15 @@ def _holders(ctx: Context, names: Iterable[str], readers: Iterable[str], texts: 
     return holders
 
 
-def _files_with(ctx: Context, texts: set[str], backups: Iterable[str]) -> Iterator[str]:
-    """Yield the files of the state directory, of the database and of backups that still have one of the texts."""
+def _pattern(texts: set[str]) -> tuple[re.Pattern[bytes], int]:
+    """Return what finds the texts in files, and the length of the longest that it finds."""
     forms = _forms(texts)
-    pattern = re.compile(any_of(forms).encode("utf-8", "surrogatepass"))
-    overlap = max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+    longest = max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+    return re.compile(any_of(forms).encode("utf-8", "surrogatepass")), longest
+
+
+def _files_with(ctx: Context, pattern: re.Pattern[bytes], overlap: int, backups: Iterable[str]) -> Iterator[str]:
+    """Yield the files of the state directory, of the database and of backups in which a text is found."""
     stem = glob.escape(str(ctx.client.stats()["database"]).removesuffix(".db"))
     kept = [os.path.join(folder, name) for folder, _, names in os.walk(state_directory()) for name in names]
     for path in sorted({*kept, *glob.glob(f"{stem}*"), *backups}):

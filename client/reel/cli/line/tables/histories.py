@@ -57,6 +57,27 @@ COMMANDS = (
         "the name.",
     ),
     Command(
+        "originals",
+        "[TOOL]",
+        "list, check or write back the files as they were",
+        "originals",
+        "reel originals\n  reel originals --verify\n  reel originals claude-code --write ~/old",
+        (
+            option("--verify", action="store_true", help="read all of them, and compare them with their hashes"),
+            option(
+                "--write",
+                metavar="DIR",
+                dest="directory",
+                help="write each below DIR, at the path where it was; files that are there stay",
+            ),
+        ),
+        notes="An import keeps the files that it reads if reel.toml says so: [import], then\n"
+        "originals = true. An older version of a file is kept if it has what the newest\n"
+        "one lacks; it is written with a number, as in history~1.jsonl.",
+        without_socket=True,
+        starts_daemon=False,
+    ),
+    Command(
         "export",
         "[NAME]",
         "write a conversation as a file",

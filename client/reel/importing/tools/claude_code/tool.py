@@ -205,13 +205,16 @@ class Session(JsonLines):
         return tags_of(**{"tool": NAME, **self._facts, **parent})
 
 
+def _facts_beside(source: Source) -> Path:
+    return Path(source.path).with_suffix(".meta.json")
+
+
 def _described(source: Source) -> Source:
     """Add the facts from the file beside a sub-agent's transcript."""
-    path = Path(source.path)
     if "parent" not in source.about:
         return source
     try:
-        with open_regular(str(path.with_suffix(".meta.json"))) as file:
+        with open_regular(str(_facts_beside(source))) as file:
             found = parse_record(file.read(_META)) or {}
     except (OSError, ValueError, RecursionError):
         return source
@@ -221,4 +224,11 @@ def _described(source: Source) -> Source:
     )
 
 
-TOOL = Tool(NAME, "Claude Code", _places, _discover, lambda source: Session(_described(source)))
+TOOL = Tool(
+    NAME,
+    "Claude Code",
+    _places,
+    _discover,
+    lambda source: Session(_described(source)),
+    beside=lambda source: [_facts_beside(source)],
+)

@@ -273,4 +273,13 @@ def _map(value: object) -> Json:
         return {}
 
 
-TOOL = Tool(_NAME, "opencode", _places, _discover, Session)
+def _files_of_tree(source: Source) -> Iterator[Path]:
+    """Yield the files of the messages of a session in the tree, and of their parts."""
+    if source.about["form"] == _TREE:
+        storage = Path(source.about["storage"])
+        for message in _files(storage / "message" / source.key, []):
+            yield message
+            yield from _files(storage / "part" / message.stem, [])
+
+
+TOOL = Tool(_NAME, "opencode", _places, _discover, Session, beside=_files_of_tree)

@@ -1,0 +1,133 @@
+"""The command ``originals``: the files of other tools as they were when they were imported."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from reel.cli.commands.shared.kept_originals import store_path
+from reel.cli.line.arguments import UsageError
+from reel.cli.line.context import Context
+from reel.cli.line.exits import OK, REFUSED
+from reel.cli.screen.output import Line
+from reel.importing import MODULES, tool_named
+from reel.importing.originals.store import Damaged, Original, Store, StoreError, existing
+from reel.reading.wording import age, count, full_time, pad, size
+
+
+def originals(ctx: Context) -> int:
+    """List the originals, check them, or write them back."""
+    if ctx.args.verify and ctx.args.directory:
+        raise UsageError("--verify and --write are two things; give one of them")
+    tool = ctx.word or ""
+    if tool and tool not in MODULES:
+        raise UsageError(f"{tool!r} is not one of {', '.join(MODULES)}")
+    try:
+        store = existing(store_path())
+        if store is None:
+            ctx.out.warn("no originals are kept; to keep them, write into reel.toml: [import], then originals = true")
+            return REFUSED
+        with store:
+            found = store.originals(tool)
+            if ctx.args.verify:
+                return _verify(ctx, store, found)
+            if ctx.args.directory:
+                return _write(ctx, store, found, Path(ctx.args.directory).absolute())
+            _list(ctx, found)
+    except (OSError, StoreError) as error:
+        ctx.out.warn(f"{store_path()}: {error}")
+        return REFUSED
+    return OK
+
+
+def _list(ctx: Context, found: list[Original]) -> None:
+    if ctx.out.as_json:
+        ctx.out.documents(_document(original) for original in found)
+        return
+    ctx.out.lines(_table(ctx, found))
+    newest = [original for original in found if not original.older]
+    files, total = count(len(newest), "file"), size(sum(original.size for original in newest))
+    older = f", {count(len(found) - len(newest), 'older version')}" if len(found) > len(newest) else ""
+    ctx.out.hint(f"{files} of {total}{older}; {size(os.path.getsize(store_path()))} in {store_path()}")
+
+
+def _document(original: Original) -> dict[str, object]:
+    return {**original._asdict(), "hash": original.hash.hex()}
+
+
+def _table(ctx: Context, found: list[Original]) -> Iterator[Line]:
+    when = age if ctx.out.terminal else full_time
+    rows = [(original.tool, size(original.size), when(original.kept)) for original in found]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for original, row in zip(found, rows, strict=True):
+        start = "  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True))
+        older = f" (~{original.older})" if original.older else ""
+        yield [(f"{start}  ", "dim"), f"{original.path}{older}"]
+
+
+def _verify(ctx: Context, store: Store, found: list[Original]) -> int:
+    """Read everything; print what is damaged."""
+    problems = [] if not (damage := store.damage()) else [f"{store.path}: {damage}"]
+    for original in found:
+        try:
+            for _ in store.content(original):
+                pass
+        except (Damaged, StoreError) as error:
+            problems.append(f"{_name(original)}: {error}")
+    if ctx.out.as_json:
+        ctx.out.document({"originals": len(found), "problems": problems})
+    else:
+        for problem in problems:
+            ctx.out.warn(problem)
+        ctx.out.line(f"{count(len(found), 'original')}, {count(len(problems), 'problem')}")
+    return REFUSED if problems else OK
+
+
+def _name(original: Original) -> str:
+    """Return the path of an original; for an older version, a number is added to the name, before its suffix."""
+    path = Path(original.path)
+    return str(path.with_name(f"{path.stem}~{original.older}{path.suffix}")) if original.older else original.path
+
+
+def _write(ctx: Context, store: Store, found: list[Original], directory: Path) -> int:
+    """Write originals below a directory, each at its path; what is there stays."""
+    left = 0
+    for original in found:
+        target = Path(f"{directory}{_name(original)}")
+        try:
+            _write_one(store, original, target)
+        except (Damaged, StoreError, OSError) as error:
+            left += 1
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            ctx.out.warn(f"{target} was not written: {why}")
+            continue
+        ctx.out.line(str(target))
+    for command in _next(ctx, found, directory):
+        ctx.out.hint(f"read them again with: {command}")
+    return REFUSED if left else OK
+
+
+def _write_one(store: Store, original: Original, target: Path) -> None:
+    """Write an original as a whole or not at all, with its time; only its owner can read it."""
+    new = target.with_name(f".{target.name}.{os.getpid()}")
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for data in store.content(original):
+                file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.utime(new, ns=(original.modified, original.modified))
+        os.link(new, target)  # fails if there is one
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _next(ctx: Context, found: Iterable[Original], directory: Path) -> Iterator[str]:
+    """Yield the commands that import what was written: from each tool's usual place, if it is there."""
+    for tool in dict.fromkeys(original.tool for original in found):
+        usual = [Path(f"{directory}{place.absolute()}") for place in tool_named(tool).places(os.environ)]
+        places = [place for place in usual if place.exists()]
+        if not places:
+            paths = [os.path.dirname(original.path) for original in found if original.tool == tool]
+            places = [Path(f"{directory}{os.path.commonpath(paths)}")]
+        yield ctx.command("import", tool, *map(str, places))
