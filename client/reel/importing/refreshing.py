@@ -50,8 +50,11 @@ class Caller(NamedTuple):
     directory: str = ""
 
 
-class Stopped(Exception):
-    """Nobody waits for the import any more."""
+class Stopped(BaseException):
+    """Nobody waits for the import any more.
+
+    It is no ``Exception``, because an import goes on after one: that is a fault of a reader.
+    """
 
 
 class Refresher:
