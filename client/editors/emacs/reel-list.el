@@ -74,7 +74,8 @@
 (defun reel-list--row (agent)
   "Return the line of the list for AGENT."
   (list (plist-get agent :id)
-        (vector (plist-get agent :name)
+        ;; An older daemon has no short forms.
+        (vector (or (plist-get agent :short) (plist-get agent :name))
                 (reel-text-minute (plist-get agent :updated))
                 (format (if (< (plist-get agent :messages) reel-list--many) "%d" "%d+")
                         (plist-get agent :messages))

@@ -214,6 +214,15 @@ def test_list_opens_a_conversation_in_emacs(client: Client, emacs: Emacs, shown:
     emacs.until_text(shown("two"))
 
 
+def test_short_names_in_emacs(client: Client, emacs: Emacs) -> None:
+    """The list has the short form of a name with an id."""
+    client.create("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b", title="The tapes")
+    emacs.command("reel-list")
+    emacs.until(lambda: "The tapes" in emacs.text())
+
+    assert "codex/64913c3b" == emacs.text().split()[0]
+
+
 def test_an_empty_list_in_emacs(emacs: Emacs) -> None:
     """Without conversations, the list says what creates one."""
     emacs.command("reel-list")

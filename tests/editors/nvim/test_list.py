@@ -82,6 +82,18 @@ def test_the_list_opens_the_conversation_under_the_cursor(nvim: Nvim, client: Cl
     assert 1 == nvim.lua("return vim.fn.winnr('$')")
 
 
+def test_short_names_in_neovim(nvim: Nvim, client: Client) -> None:
+    """The list has the short form of a name with an id, and opens the conversation by its whole name."""
+    client.create("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b")
+    nvim.command("Reel list")
+    nvim.until("vim.fn.bufname() == 'reel-list://'")
+    (line,) = nvim.lines()
+    nvim.call("nvim_input", "<CR>")
+
+    assert "codex/64913c3b" == line.split()[0]
+    nvim.until("vim.fn.bufname() == 'reel://codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b'")
+
+
 def test_a_list_in_a_narrow_window(nvim: Nvim, client: Client) -> None:
     """However narrow the list, it has one row for each conversation, and no other window changes."""
     for name in ("demo", "deck"):

@@ -16,6 +16,15 @@ def test_the_lines_of_the_list(vim: Vim, client: Client) -> None:
     assert ["deck", "0", "Tape decks"] == [deck.split()[0], *deck.split(maxsplit=4)[3:]]
 
 
+def test_short_names_in_vim(vim: Vim, client: Client) -> None:
+    """The list has the short form of a name with an id, and opens the conversation by its whole name."""
+    client.create("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b")
+    vim.run("Reel list")
+
+    assert ["codex/64913c3b"] == [line.split()[0] for line in vim.lines()]
+    assert ["codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b"] == vim.eval("b:reel_names")
+
+
 def test_a_list_in_a_narrow_window_of_vim(vim: Vim, client: Client) -> None:
     """However narrow the list, it has one row for each conversation, and no other window changes."""
     for name in ("demo", "deck"):

@@ -23,6 +23,14 @@ def test_the_list_in_the_side_bar(client: Client, editor: VSCode) -> None:
     assert "/deck.reel" == editor.run("open", *deck[2])["looksAt"]
 
 
+def test_short_names_in_the_side_bar(client: Client, editor: VSCode) -> None:
+    """The list has the short form of a name with an id, and opens the conversation by its whole name."""
+    client.create("codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b")
+    ((name, _, opened),), _ = editor.ask("list")
+
+    assert ("codex/64913c3b", ["codex/019a2b3c-77b1-7d25-bc34-9ea864913c3b"]) == (name, opened)
+
+
 def test_the_list_is_read_again(client: Client, editor: VSCode) -> None:
     """Commands that change what it shows have it read again, and so do its own button and coming back to the window."""
     editor.run("new", "demo")

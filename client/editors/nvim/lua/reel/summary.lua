@@ -24,16 +24,22 @@ local function about(agent)
   return table.concat(words, '  ')
 end
 
+--- Return the short form of a conversation's name; an older daemon has none.
+local function name_of(agent)
+  return agent.short or agent.name
+end
+
 --- Return a function that returns the line of each of some conversations, with the columns aligned: name, time of the
 --- last change, number of messages, what it is about.
 function M.line_of(agents)
   local width = 0
   for _, agent in ipairs(agents) do
-    width = math.max(width, vim.fn.strdisplaywidth(agent.name))
+    width = math.max(width, vim.fn.strdisplaywidth(name_of(agent)))
   end
   width = math.min(width, WIDEST)
   return function(agent)
-    local name = agent.name .. (' '):rep(width - vim.fn.strdisplaywidth(agent.name))
+    local name = name_of(agent)
+    name = name .. (' '):rep(width - vim.fn.strdisplaywidth(name))
     local time = buffer.clock(agent.updated):sub(1, MINUTES)
     return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
   end

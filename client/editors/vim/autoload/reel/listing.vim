@@ -63,12 +63,17 @@ def Nothing(prefix: string): string
     : $'no conversation begins with {prefix} (:Reel list shows all)'
 enddef
 
+# Returns the short form of a conversation's name; an older daemon has none.
+def NameOf(agent: dict<any>): string
+  return get(agent, 'short', agent.name)
+enddef
+
 # Returns the lines of the list: name, time of the last change, number of messages, what it is about.
 def Lines(agents: list<dict<any>>): list<string>
-  const widest = min([WIDEST, max(agents->mapnew((_, agent) => strdisplaywidth(agent.name)))])
+  const widest = min([WIDEST, max(agents->mapnew((_, agent) => strdisplaywidth(NameOf(agent))))])
   return agents->mapnew((_, agent) => {
     const [time, count] = [words.Minute(agent.updated), agent.messages]
-    const line = printf($'%-{widest}S  %s  %5d  %s', agent.name, time, count, About(agent))
+    const line = printf($'%-{widest}S  %s  %5d  %s', NameOf(agent), time, count, About(agent))
     return words.OneLine(line)->trim(' ', 2)
   })
 enddef

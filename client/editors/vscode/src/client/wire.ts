@@ -13,6 +13,8 @@ export interface AgentRow {
   messages?: number;
   /** With `details`: the first characters that a user wrote. */
   first_words?: string | null;
+  /** With `details`: the short form of the name; an older daemon has none. */
+  short?: string;
   /** With `details`: whose turn it is. */
   turn?: "user" | "assistant" | "tool" | null;
   /** With `details`: the names of the clients that are writing; null for one without. */

@@ -263,7 +263,7 @@ async function chooseAgent(client: Client, screen: Window): Promise<string | und
   const rows: AgentRow[] = [];
   for await (const row of client.agents({ alive: true, order: "updated", details: true })) rows.push(row);
   if (!rows.length) screen.say("no conversations (Reel: New Conversation creates one)");
-  const choices = rows.map((row) => ({ label: row.name, description: described(row), value: row.name }));
+  const choices = rows.map((row) => ({ label: row.short ?? row.name, description: described(row), value: row.name }));
   return choices.length ? screen.choose("Open", choices) : undefined;
 }
 

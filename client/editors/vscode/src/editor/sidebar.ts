@@ -34,7 +34,7 @@ export class SideBar implements vscode.TreeDataProvider<AgentRow> {
   }
 
   getTreeItem(row: AgentRow): vscode.TreeItem {
-    const item = new vscode.TreeItem(row.name);
+    const item = new vscode.TreeItem(row.short ?? row.name);
     const description = described(row);
     const command = { command: `${SCHEME}.open`, title: "Open", arguments: [row.name] };
     return Object.assign(item, { id: row.id, description, tooltip: `${row.name}  ${description}`, command });
