@@ -36,6 +36,7 @@ SIGNATURES = {
     "redact": "agent seqs? text? dry_run? backups? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
+    "purged": "ids",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? max_bytes?",
@@ -49,7 +50,7 @@ SIGNATURES = {
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",
-    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs?",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -130,6 +131,8 @@ VALUES: dict[str, Any] = {
     "timeout": 0,
     "text": "",
     "path": "/copy.db",
+    "snippet": 0,
+    "ids": ["a1"],
     "now": False,
 }
 # Parameters that the clients have and the protocol has not.
