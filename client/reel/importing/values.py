@@ -15,8 +15,9 @@ _LONGEST_ID = 48
 # Escapes in JSON that may represent a lone surrogate or NUL, neither of which is allowed in a message.
 _DIRTY = (b"\\u0000", b"\\ud", b"\\uD")
 _MILLISECONDS = 1000
-# The daemon's limits for the value of a tag and for a title, in characters.
+# The daemon's limit for the value of a tag, in characters, and the longest title of an import.
 _LONGEST_TAG = 1024
+_LONGEST_TITLE = 200
 _DIGEST = 16
 # Times in seconds are below this, times in milliseconds above: the year 5138, and 1973.
 _SECONDS = 100_000_000_000
@@ -108,8 +109,13 @@ def tags_of(**facts: str) -> dict[str, str]:
 
 
 def title_of(text: str) -> str:
-    """Convert a text to a title: one line, cut if it is long."""
-    return " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())[:200]
+    """Convert a text to a title: one line, cut if it is long, but never inside a key, whose part nobody would know."""
+    line = " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())
+    if len(line) <= _LONGEST_TITLE:
+        return line
+    from reel.secrets.finding import find  # noqa: PLC0415 - few titles are so long
+
+    return line[: min([_LONGEST_TITLE, *(one.start for one in find(line) if one.end > _LONGEST_TITLE)])].rstrip()
 
 
 def other_fields(record: Json, known: AbstractSet[str], where: str = "") -> list[str]:

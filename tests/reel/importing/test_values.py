@@ -123,3 +123,13 @@ def test_tags_and_titles() -> None:
 def test_origins_come_first(expected: list[str], origins: dict[str, str]) -> None:
     """A fork comes after its origin, and otherwise the order stays; a circle ends somewhere."""
     assert expected == origins_first(origins)
+
+
+def test_a_title_is_not_cut_inside_a_key() -> None:
+    """The part of a key that would be left is neither masked nor found later: a title ends before it."""
+    key = "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7"
+    words = "word " * 38
+
+    assert words.strip() == title_of(f"{words}{key} and more")
+    assert f"{words}more words" == title_of(f"{words}more words, and {key}")
+    assert f"{key} {words}".strip()[:200].strip() == title_of(f"{key} {words}{words}")
