@@ -5,17 +5,22 @@ from reel.cli.commands.shared.pager import paged
 from reel.cli.commands.shared.secret_table import document, table
 from reel.cli.commands.shared.stored_secrets import look
 from reel.cli.line.context import Context
-from reel.cli.line.exits import OK
+from reel.cli.line.exits import OK, REFUSED
 from reel.reading.wording import count
 
 
 def secrets(ctx: Context) -> int:
     """List the secrets that are stored, or redact them."""
-    found = look(ctx, own_fingerprints())
+    fingerprint = own_fingerprints()
+    found = look(ctx, fingerprint)
     if ctx.args.redact:
         from reel.cli.commands.shared.secret_redaction import redact_all  # noqa: PLC0415 - most only list them
 
-        return redact_all(ctx, found)
+        status = redact_all(ctx, found)
+        left = sum(not stored.secret.masked for stored in look(ctx, fingerprint).stored) if status == OK else 0
+        if left:
+            ctx.out.warn(f"{count(left, 'place')} came meanwhile; repeat: {ctx.command('secrets', '--redact')}")
+        return REFUSED if left else status
     if ctx.out.as_json:
         ctx.out.documents(document(found, stored) for stored in found.stored)
     elif not found.stored:

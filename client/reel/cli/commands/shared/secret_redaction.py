@@ -37,9 +37,9 @@ def redact_all(ctx: Context, found: Look) -> int:
     """Erase every secret that is not masked, after asking."""
     plain = [stored for stored in found.stored if not stored.secret.masked]
     readers = list(dict.fromkeys(stored.reader for stored in plain))
-    if not plain:
-        return _nothing(ctx)
     texts = {text for reader in readers for text in _texts_of(ctx, reader)}
+    if not texts:
+        return _nothing(ctx)
     holders = _holders(ctx, found.names, readers, texts)
     backups = list(dict.fromkeys([*(backups_of(ctx) or ()), *known_backups(ctx.client.stats())]))
     if not ctx.out.as_json:
@@ -53,8 +53,8 @@ def redact_all(ctx: Context, found: Look) -> int:
         return REFUSED
     done = _Done(backups)
     with ctx.out.waiting("erasing"):
-        for agent, own in holders.items():
-            done.redact(ctx, agent, own)
+        for agent in holders:
+            done.redact(ctx, agent, texts)
         pattern, overlap = _pattern(texts)
         done.originals = erase_originals_with(ctx, pattern, overlap)
     files = {origin.file for origin in imported_among(ctx, holders).values()}
@@ -170,16 +170,15 @@ def _forms(texts: Iterable[str]) -> set[str]:
     return once | {encode(text)[1:-1] for text in once}
 
 
-def _holders(ctx: Context, names: Iterable[str], readers: Iterable[str], texts: set[str]) -> dict[str, set[str]]:
-    """Return which agents have which of the texts; of those that were found to have some, all are tried."""
+def _holders(ctx: Context, names: Iterable[str], readers: list[str], texts: set[str]) -> list[str]:
+    """Return the agents in whose pasts secrets were found, and those that have one of the texts elsewhere."""
     pattern = re.compile(any_of(_forms(texts)))
-    holders = {reader: set(texts) for reader in readers}
-    for agent in names:
-        if agent not in holders and any(
-            pattern.search(text) for event in _events(ctx, agent) for text, _ in _words(event)
-        ):
-            holders[agent] = set(texts)
-    return holders
+    known = set(readers)
+    return [*readers, *(agent for agent in names if agent not in known and _has_one(ctx, agent, pattern))]
+
+
+def _has_one(ctx: Context, agent: str, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(text) for event in _events(ctx, agent) for text, _ in _words(event))
 
 
 def _pattern(texts: set[str]) -> tuple[re.Pattern[bytes], int]:
