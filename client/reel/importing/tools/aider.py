@@ -4,6 +4,7 @@ aider writes an answer as it came. It ends each line of a prompt, and of its own
 or a quotation in an answer is told from a prompt. An editor may have removed such spaces from a whole run.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -17,6 +18,8 @@ from reel.providers.blocks import text as text_block
 _NAME = "aider"
 _FILE = ".aider.chat.history.md"
 _RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+# Directories that nobody works in: they may have a hundred thousand files.
+_NEVER = frozenset({".git", "node_modules"})
 _BEGINNING = b"# aider chat started at "
 _MARKS = {"user": "#### ", "shown": "> "}
 # What aider ends its lines with. An answer has none of its own before the first prompt.
@@ -38,8 +41,27 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the history at a path, or that of the directory."""
-    path = root / _FILE if root.is_dir() else root
+    """Find the history at a path, or those of a directory and of all below it."""
+    problems: list[Problem] = []
+    paths = _below(root, problems) if root.is_dir() else [root]
+    found = [_found_at(path) for path in paths]
+    sources = [source for each in found for source in each.sources]
+    return Found(sources, [*problems, *(problem for each in found for problem in each.problems)])
+
+
+def _below(root: Path, problems: list[Problem]) -> Iterator[Path]:
+    """Yield the histories below a directory. Links to directories are not followed."""
+
+    def report(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), 0, error.strerror or str(error)))
+
+    for directory, below, names in os.walk(root, onerror=report):
+        below[:] = sorted(name for name in below if name not in _NEVER)
+        if _FILE in names:
+            yield Path(directory) / _FILE
+
+
+def _found_at(path: Path) -> Found:
     if path.is_symlink():
         return Found([], [Problem(str(path), 0, "is a link, which is not followed")])
     if not path.is_file():

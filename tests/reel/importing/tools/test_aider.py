@@ -73,6 +73,20 @@ def test_place(tmp_path: Path) -> None:
     assert "link" in TOOL.discover(tmp_path).problems[0].what
 
 
+def test_below_a_directory(tmp_path: Path) -> None:
+    """The histories of all repositories below a directory are found; some directories are not looked into."""
+    for place in ("one", "two/three", ".", "one/node_modules/x", "two/.git"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / ".aider.chat.history.md").write_text(_HISTORY)
+    (tmp_path / "link").symlink_to(tmp_path / "two")
+
+    found = TOOL.discover(tmp_path)
+
+    expected = [str(tmp_path / place / ".aider.chat.history.md") for place in (".", "one", "two/three")]
+    assert (expected, []) == ([source.path for source in found.sources], found.problems)
+    assert 3 == len({source.conversation for source in found.sources})
+
+
 _ANSWER = """\
 The plan:
 
