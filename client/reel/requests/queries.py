@@ -63,6 +63,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     *,
     dirs: Sequence[str] | None = None,
     snippet: int | None = None,
+    wait: int | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
@@ -86,8 +87,10 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         after: the ``next`` of the previous page.
         dirs: only messages of agents whose tag ``cwd`` is one of these directories, or below one; at most 100. A daemon
             knows this if its ``features`` name ``dirs``.
-        snippet: the maximum number of characters of a snippet, 1 to 4,096. Default: 240. A daemon knows this if its
-            ``features`` name ``ranking``.
+        snippet: the maximum number of characters of a snippet, 1 to 4,096. Default: 240. A daemon knows this and
+            ``wait`` if its ``features`` name ``ranking``.
+        wait: how many milliseconds to wait for the index, which lags behind, until it has everything that was committed
+            before; at most 10,000. Default: 0.
 
     Raises:
         NotFound: there is no such agent.

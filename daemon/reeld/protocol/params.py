@@ -16,6 +16,8 @@ PAGE_BYTES = 8 << 20
 HITS, MAX_HITS = 20, 1000
 # Characters of a snippet, by default and at most.
 SNIPPET, MAX_SNIPPET = 240, 4096
+# How long a search waits at most for the index, in milliseconds.
+MAX_CATCHING_UP = 10_000
 # How long a `wait` lasts by default, and at most, in milliseconds.
 WAIT, MAX_WAIT = 30_000, 3_600_000
 
@@ -274,6 +276,7 @@ class Search(NamedTuple):
     after: Annotated[tuple[int, ...], to.cursor] | None = None
     dirs: Annotated[list[str], to.directories] | None = None
     snippet: Annotated[int, to.integer(1, MAX_SNIPPET)] = SNIPPET
+    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
 
 
 class Hits(NamedTuple):

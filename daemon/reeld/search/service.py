@@ -123,6 +123,9 @@ class Search:
         self._opened = anyio.Event()
         self._news = store.writer.news
         self._is_damaged = False
+        # Set when a batch is in the index, and replaced then; and set when somebody waits for the next one.
+        self._filled = anyio.Event()
+        self._hurry = anyio.Event()
         # Whether the file was removed for an erasure, so that the open file is no longer the index.
         self._is_removed = False
         self._pauses = Pauses()
@@ -262,12 +265,16 @@ class Search:
                     continue
                 # The newest event may have been purged before it came into the index.
                 self.indexed = filled.event if filled.more else max(filled.event, newest)
+                self._filled.set()
+                self._filled = anyio.Event()
                 is_busy = self._store.writer.commits > commits
                 pause = pause_after(time.monotonic() - began, is_busy=is_busy)
                 if not filled.more:
                     await self._news.wait()
                     pause = max(pause, _DELAY)
-                await anyio.sleep(pause)
+                with anyio.move_on_after(pause):
+                    await self._hurry.wait()
+                self._hurry = anyio.Event()
 
     def _require_room_to_build(self) -> None:
         """Refuse to build an index for which there is no room; one that exists goes on growing."""
@@ -339,6 +346,14 @@ class Search:
             raise Storage(f"the search index cannot be read: {error}") from error
         finally:
             abandoned.set()
+
+    async def catch_up(self, seconds: float) -> None:
+        """Wait until the index has everything that was committed before, for so long at most."""
+        newest = self._store.writer.newest
+        with anyio.move_on_after(seconds):
+            while self.indexed < newest and self.problem is None:
+                self._hurry.set()
+                await self._filled.wait()
 
     async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
         """Return the rows of the agents that have all the given tags."""

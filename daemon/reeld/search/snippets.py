@@ -7,9 +7,9 @@ from typing import NamedTuple
 from reeld.search.marks import Form, Mark, marks
 from reeld.search.query import Term
 
-# Characters of a snippet, and how many of them precede the first match.
+# Characters of a snippet, and which part of them precedes the first match.
 SIZE = 240
-_BEFORE = 60
+_BEFORE = 1 / 4
 # How much a further match of the same word counts, beside the first.
 _AGAIN = 0.1
 # How quickly further matches of a term lose weight, and the length of an average text in characters.
@@ -41,8 +41,9 @@ class Snippet(NamedTuple):
 def snippet(text: str, wanted: Sequence[Wanted], size: int = SIZE) -> Snippet:
     """Return the piece of a text with the most and rarest words, or its beginning."""
     found = marks(text, [each.forms for each in wanted])
-    begin = max(0, _best(found, [each.weight for each in wanted], size) - _BEFORE)
-    if begin and (space := text.find(" ", begin, begin + _BEFORE)) > 0:
+    before = int(size * _BEFORE)
+    begin = max(0, _best(found, [each.weight for each in wanted], size - before) - before)
+    if begin and (space := text.find(" ", begin, begin + before)) > 0:
         begin = space + 1
     end = min(len(text), begin + size)
     inside = ((max(mark.begin, begin), min(mark.end, end)) for mark in found)
@@ -50,11 +51,11 @@ def snippet(text: str, wanted: Sequence[Wanted], size: int = SIZE) -> Snippet:
 
 
 def _best(found: Sequence[Mark], weights: Sequence[float], size: int) -> int:
-    """Return where the matches begin that are worth most together, of those that one snippet has."""
+    """Return where the matches begin that are worth most together, of those in so many characters."""
     inside: Counter[int] = Counter()
     best, at, last = -1.0, 0, 0
     for number, mark in enumerate(found):
-        while last < len(found) and found[last].end <= mark.begin - _BEFORE + size:
+        while last < len(found) and found[last].end <= mark.begin + size:
             inside[found[last].of] += 1
             last += 1
         worth = sum(weights[of] * (1 + _AGAIN * min(times - 1, 3)) for of, times in inside.items() if times > 0)

@@ -10,7 +10,7 @@ from reel.cli.commands.shared.searches import more_by, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
-from reel.cli.screen.hit_lines import heading, opening, snippet, title
+from reel.cli.screen.hit_lines import around, heading, opening, snippet, title
 from reel.cli.screen.output import is_interactive
 from reel.reading.hits import grouped
 from reel.reading.wording import age, count, full_time
@@ -39,12 +39,14 @@ def search(ctx: Context) -> int:
         for page in ctx.client.pages(call):
             behind, instead = page.behind, page.instead or {}
             hits += page.hits
-            if len(hits) >= limit:
+            if len(_counted(ctx, hits)) >= limit:
                 break
-    del hits[limit:]
+    hits = _counted(ctx, hits)[:limit]
     for word, others in instead.items() if hits else ():
         ctx.out.warn(f"nothing has {word}; showing results for {' and '.join(others)}")
-    if ctx.out.as_json:
+    if ctx.args.conversations:
+        _list(ctx, hits)
+    elif ctx.out.as_json:
         ctx.out.documents(hits)
     elif hits:
         with paged(ctx):
@@ -55,6 +57,19 @@ def search(ctx: Context) -> int:
     if behind:
         ctx.out.warn(f"the index is behind: {count(behind, 'event')} cannot be found yet; repeat the search later")
     return OK if hits else REFUSED
+
+
+def _counted(ctx: Context, hits: list[Hit]) -> list[Hit]:
+    """Return what the limit is about: the hits, or the first one of each conversation."""
+    return [group[0] for group in grouped(hits)] if ctx.args.conversations else hits
+
+
+def _list(ctx: Context, hits: list[Hit]) -> None:
+    """Print the conversations of hits."""
+    if ctx.out.as_json:
+        ctx.out.documents([{"agent": hit.agent, "name": hit.name, "title": hit.title} for hit in hits])
+    else:
+        ctx.out.lines([(hit.name, "heading")] for hit in hits)
 
 
 def _search_as_typed(ctx: Context) -> int:
@@ -74,4 +89,7 @@ def _lines(ctx: Context, hits: list[Hit]) -> Iterator[Line]:
         yield title(group[0])
         for hit in group:
             yield heading(hit, told)
-            yield snippet(hit)
+            if ctx.args.context is None:
+                yield snippet(hit)
+            else:
+                yield from around(hit, max(ctx.args.context, 0))

@@ -31,7 +31,6 @@ class Options(SimpleNamespace):
     backup: list[str] | None = None
     begin: int | FromEnd | None = None
     best: bool = False
-    newest: bool = False
     block: int | None = None
     brief: bool = False
     budget: int | None = None
@@ -40,6 +39,8 @@ class Options(SimpleNamespace):
     cascade: bool = False
     code: bool = False
     color: str | None = None
+    context: int | None = None
+    conversations: bool = False
     cost: bool = False
     create: bool = False
     database: str | None = None
@@ -73,6 +74,7 @@ class Options(SimpleNamespace):
     match: str | None = None
     model: str | None = None
     names: str | None = None
+    newest: bool = False
     no_browser: bool = False
     no_import: bool = False
     no_pager: bool = False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from bisect import bisect_right
+from itertools import islice, pairwise
 
 from reel.base.light_typing import TYPE_CHECKING
 
@@ -31,6 +32,20 @@ def snippet(hit: Hit) -> Line:
     return ["    ", *_marked(hit)]
 
 
+def around(hit: Hit, lines: int) -> Iterator[Line]:
+    """Yield the lines of a snippet with a match, so many before and after each, and a mark where some are left out."""
+    begins = [0, *(at + 1 for at, char in enumerate(hit.snippet) if char == "\n"), len(hit.snippet) + 1]
+    spans = list(pairwise(begins))
+    having = {bisect_right(begins, begin) - 1 for begin, _ in hit.matches}
+    shown = sorted({near for at in having for near in range(at - lines, at + lines + 1) if 0 <= near < len(spans)})
+    last = shown[0] if shown else 0
+    for number in shown:
+        if number > last + 1:
+            yield ["    ", ("--", "dim")]
+        last = number
+        yield ["    ", *_marked(hit, spans[number][0], spans[number][1] - 1)]
+
+
 def opening(hit: Hit) -> list[str]:
     """Return the arguments of the command that shows a hit in its conversation."""
     if hit.role is None:
@@ -38,13 +53,15 @@ def opening(hit: Hit) -> list[str]:
     return ["show", hit.name, *([str(hit.seq)] if hit.live else ["--at", str(hit.seq)])]
 
 
-def _marked(hit: Hit) -> Iterator[Span]:
-    done = 0
+def _marked(hit: Hit, first: int = 0, last: int | None = None) -> Iterator[Span]:
+    """Yield the pieces of a snippet between two places."""
+    done, last = first, len(hit.snippet) if last is None else last
     for begin, end in islice(hit.matches, len(hit.snippet)):
-        yield _flat(hit.snippet[done:begin])
-        yield _flat(hit.snippet[begin:end]), "match"
-        done = end
-    yield _flat(hit.snippet[done:])
+        if begin < last and end > first:
+            yield _flat(hit.snippet[done : max(begin, first)])
+            yield _flat(hit.snippet[max(begin, first) : min(end, last)]), "match"
+            done = min(end, last)
+    yield _flat(hit.snippet[done:last])
 
 
 def _flat(text: str) -> str:

@@ -33,6 +33,8 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
     )
 
     async def run() -> Result:
+        if asked.wait:
+            await services.search.catch_up(asked.wait / 1000)
         wanted = await _wanted(services, parsed._replace(filters=filters), asked)
         if wanted is None or (not parsed.groups and asked.query.strip() and typed == Filters()):
             return {"hits": [], "more": False, "behind": services.search.behind}

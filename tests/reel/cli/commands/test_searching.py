@@ -46,6 +46,47 @@ def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
     assert f"xx{name} 129" == best["snippet"]
 
 
+def test_what_was_just_said(reel: Reel, client: Client, name: str) -> None:
+    """A search waits for the index, so it finds what was acknowledged before."""
+    client.add(name, f"xx{name}", create=True)
+
+    assert 1 == len(reel("search", "--newest", f"xx{name}", "--json").documents)
+
+
+def test_conversations_with_hits(reel: Reel, client: Client, name: str) -> None:
+    """``-l`` prints the name of each conversation once, at most as many as asked for."""
+    word = "".join(char for char in name if char.isalnum())
+    for number in range(3):
+        client.add(f"{name}-{number}", [f"{word} again"] * 3, create=True)
+    until_indexed(client)
+
+    assert {f"{name}-{number}" for number in range(3)} == set(reel("search", word, "-l").out.splitlines())
+    assert 2 == len(reel("search", word, "-l", "--limit", "2", "--json").documents)
+
+
+def test_lines_around_a_match(reel: Reel, client: Client, name: str) -> None:
+    """``-C`` prints the lines with matches, and so many before and after each."""
+    word = "".join(char for char in name if char.isalnum())
+    client.add(name, "\n".join([*"abcd", f"the {word}", *"efgh", word, "i"]), create=True)
+    until_indexed(client)
+
+    assert ["d", f"the {word}", "e", "--", "h", word, "i"] == [
+        line.strip() for line in reel("search", f"+{word}", "role:user", "-C", "1").out.splitlines()[2:]
+    ]
+
+
+def test_a_typing_mistake(reel: Reel, client: Client, name: str) -> None:
+    """What is shown instead of a word that nobody used is said, and so is what a hit lacks."""
+    word = "".join(char for char in name if char.isalpha())
+    client.add(name, f"about {word}q", create=True)
+    until_indexed(client)
+
+    done = reel("search", f"{word}qx", "unheardof")
+
+    assert f"nothing has {word}qx; showing results for {word}q" in done.err
+    assert "without: unheardof" in done.out
+
+
 def test_nothing_found(reel: Reel, name: str) -> None:
     """If nothing is found, the status says so; so does a line at a terminal, and nowhere else."""
     done = reel("search", f"nothing{name}")

@@ -178,6 +178,53 @@ async def test_pages(peer: Peer, order: str) -> None:
     assert not reply["more"] or not (await peer.call("search", "deck", {"limit": 1, "order": order, **after}))["hits"]
 
 
+async def test_waiting_for_the_index(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that waits finds what was acknowledged before, and does not wait for the next batch."""
+    monkeypatch.setattr("reeld.search.service._DELAY", PATIENCE)
+    await peer.call("add", "tapes", "a needle")
+
+    with anyio.fail_after(PATIENCE / 2):
+        found = await peer.call("search", "needle", {"wait": 10_000})
+
+    assert (["a needle"], 0) == (texts(found), found["behind"])
+
+
+async def test_order_of_what_was_said(peer: Peer, services: Services) -> None:
+    """With an order, the newest is what was said last, whenever it was added; pages go on where the last one ended."""
+    for sent in (3000, 1000, 2000):
+        await peer.call("add", "tapes", {"role": "user", "content": f"needle {sent}", "sent": sent})
+    await caught_up(services)
+
+    found, after = list[str](), None
+    while page := await peer.call("search", "needle", {"order": "newest", "limit": 1, "after": after}):
+        found += texts(page)
+        if (after := page.get("next")) is None:
+            break
+
+    assert ["needle 3000", "needle 2000", "needle 1000"] == found
+    assert ["needle 2000", "needle 1000", "needle 3000"] == texts(await peer.call("search", "needle"))
+
+
+@pytest.mark.parametrize("order", ["best", "fresh"])
+async def test_pages_of_the_best(peer: Peer, services: Services, order: str) -> None:
+    """Pages of ranked hits have each hit once; what is not live can be left out."""
+    for number in range(7):
+        await peer.call("add", "tapes", f"needle {'x ' * number}")
+    await peer.call("undo", "tapes")
+    await caught_up(services)
+
+    found, after = list[str](), None
+    while page := await peer.call("search", "needle hay", {"order": order, "limit": 3, "after": after}):
+        found += texts(page)
+        assert all(["hay"] == hit["without"] for hit in page["hits"])
+        if (after := page.get("next")) is None:
+            break
+
+    assert [f"needle {'x ' * number}" for number in range(7)] == found
+    assert 6 == len(texts(await peer.call("search", "needle live:yes", {"order": order})))
+    assert 1 == len(texts(await peer.call("search", "needle", {"order": order, "live": False})))
+
+
 async def test_best_first(services: Services, peer: Peer) -> None:
     """The best hit is the one with the words more often, not the newest."""
     await peer.call("add", "other", "tape tape tape")

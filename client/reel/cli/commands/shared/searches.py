@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 # The daemon takes as many directories.
 _DIRECTORIES = 100
+# How many milliseconds a search waits for what was just said; it mostly takes some tens.
+_PATIENCE = 500
+# Characters of a snippet for a program, and of one that has lines around its matches.
+_FOR_PROGRAMS, _WITH_LINES = 480, 4096
 # A plain word that may be the beginning of others. How many words are tried, and how many hits are counted.
 _WORD = re.compile(r"\w[\w.-]+")
 _TRIED, _COUNTED = 4, 20
@@ -54,6 +58,8 @@ def search_for(ctx: Context, query: str, limit: int, client: Client | None = Non
         since=found.since,
         until=found.until,
         order=_order(ctx, asked),
+        wait=_PATIENCE if _ranks(asked) else None,
+        snippet=_snippet(ctx) if _ranks(asked) else None,
         limit=limit,
         dirs=paths[:_DIRECTORIES] or None,
     )
@@ -65,10 +71,22 @@ def _order(ctx: Context, asked: Client) -> Literal["newest", "best", "fresh"] | 
         return "newest"
     if ctx.args.best:
         return "best"
+    return "fresh" if _ranks(asked) else None
+
+
+def _snippet(ctx: Context) -> int | None:
+    """Return how many characters of a text are asked for: a person sees a line, unless there are to be more."""
+    if ctx.args.context is not None:
+        return _WITH_LINES
+    return _FOR_PROGRAMS if ctx.out.as_json else None
+
+
+def _ranks(asked: Client) -> bool:
+    """Return whether the daemon ranks hits, and waits for the index."""
     if asked.server is None:
         asked.ping()
     hello = asked.server
-    return "fresh" if hello is not None and "ranking" in hello.features else None
+    return hello is not None and "ranking" in hello.features
 
 
 def _with_whole_names(asked: Client, query: str, *, strict: bool) -> str:

@@ -62,6 +62,8 @@ COMMANDS = (
             option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
             option("--newest", action="store_true", help="what was said last first, and only what has every word"),
             option("--best", action="store_true", help="the best hits first, however old"),
+            option("-l", "--conversations", action="store_true", help="only the names of conversations with hits"),
+            option("-C", "--context", metavar="N", type=number, help="N lines before and after those with a match"),
             _COLOR,
             _NO_PAGER,
         ),
