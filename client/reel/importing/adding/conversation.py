@@ -66,6 +66,8 @@ class Conversation:
         self._base: int | None = None
         # A prompt for the beginning of a log that has other messages there: it comes before the next new one.
         self._late: Said | None = None
+        # The newest prompt that was read.
+        self._prompt: Said | None = None
         # The newest message that was read, and the time of the last one: a fork of it is no newer.
         self._newest = 0
         self._sent: int | None = None
@@ -155,6 +157,8 @@ class Conversation:
 
     def _read(self, said: Said) -> None:
         begins = said.role == "system" and self._at == self._base
+        if said.role == "system":
+            self._prompt = said
         place, parts = self._known_parts(said.parts)
         if parts and said.role != "system" and (whole := self._whole(said.role, parts)) is not None:
             place, parts = whole, ()
@@ -252,11 +256,21 @@ class Conversation:
             self._put_record(replacing(kept, ref, earlier), ref)
 
     def _compact(self, step: Compacted) -> None:
-        self._at = self._base
         name = step.summary.parts[0].ref
+        prompt, self._at = self._prompt_in_force(name), self._base
+        if prompt is not None:
+            self._read(prompt)
         self._repeat_all(step.before, name, step.summary.line)
         self._say(step.summary)
         self._repeat_all(step.kept, name, step.summary.line)
+
+    def _prompt_in_force(self, summary: str) -> Said | None:
+        """Return the prompt that stays beside a summary, as a copy; ``None`` if the conversation begins with it."""
+        place = self._place_of(self._prompt.parts[-1].ref) if self._prompt is not None else None
+        if self._prompt is None or place is None or place == self._base or not self._log.leads(place, self._at):
+            return None
+        last = self._prompt.parts[-1]
+        return self._prompt._replace(parts=(*self._prompt.parts[:-1], last._replace(ref=f"{last.ref}@{summary}")))
 
     def _repeat_all(self, refs: tuple[str, ...], summary: str, line: int) -> None:
         """Add again the messages kept beside a summary; several refs may be parts of one message."""

@@ -128,6 +128,10 @@ class Log:
                 at = self.tree.nearest(at)  # what a clone brought, if nobody has read it
         return found if _seq(at) == place else None
 
+    def leads(self, place: int, to: int | None) -> bool:
+        """Return whether a message is on the path to another one, or is it."""
+        return to is not None and self._at(place) in self.tree.path(self._at(to))
+
     def before(self, place: int) -> int | None:
         """Return what is right before a message; ``None`` if that is the beginning."""
         return _seq(self.tree.parent(self._at(place)))

@@ -417,3 +417,13 @@ def test_a_prompt_that_is_known_is_still_the_beginning() -> None:
 
     assert ["create tool/demo", "add p over 1", "add u1 over 2", "add s+a1 over 3 from 3"] == commands(*steps)
     assert ["read 3", "add s+a1 over 3 from 3"] == commands(*steps, target=existing("p", "u1"))
+
+
+def test_a_prompt_in_the_middle_stays_beside_a_summary() -> None:
+    """A summary replaces what is before it, also the prompt: a copy of that comes first, and is known the next time."""
+    steps: list[Step] = [said("u1"), said("p", role="system"), answer("a1"), Compacted(said("s")), said("u2")]
+    again = [*steps[:2], Back("u1"), *steps[2:]]
+
+    assert ["add p over 4 from 2", "add s over 6", "add u2 over 7"] == commands(*steps)[-3:]
+    assert ["add a1 over 3 from 3", "add s over 5 from 2", "add u2 over 7"] == commands(*again)[-3:]
+    assert [] == commands(*steps, target=existing("u1", "p", "a1", "p@s", "s", "u2"))
