@@ -29,11 +29,12 @@ from typing import Any
 from zlib import crc32
 
 from reel.base.strict_json import Json, encode, encoder_with, parse
+from reel.said.messages import LATE, SUPERSEDES
 
 # The key in a message's metadata that has the form, or the index among the messages of an item.
 ITEM = "item"
-# The keys of a plain text, and of the metadata of a message that has no other metadata.
-_TEXT, _FORM = {"type", "text"}, {ITEM}
+# The keys of a plain text, and those of the metadata that a daemon adds behind the conversion of an item.
+_TEXT, _ADDED = {"type", "text"}, {ITEM, LATE, SUPERSEDES}
 # For a shorter text a reference would not be shorter.
 _SHORTEST = 8
 # The shortest text that is recognized as the end of another one, and how many characters are compared first.
@@ -66,7 +67,7 @@ def texts_of(messages: Iterable[Json]) -> list[str]:
     found: list[str] = []
     for message in messages:
         content = message["content"]
-        if len(content) == 1 and content[0].keys() == _TEXT and not message["provider_metadata"].keys() - _FORM:
+        if len(content) == 1 and content[0].keys() == _TEXT and not message["provider_metadata"].keys() - _ADDED:
             if len(content[0]["text"]) >= _SHORTEST:
                 found.append(content[0]["text"])
             continue
@@ -91,7 +92,7 @@ def _collect(value: Any, found: list[str]) -> None:
 
 def _other_metadata(message: Json) -> Json:
     metadata: Json = message["provider_metadata"]
-    return {key: value for key, value in metadata.items() if key != ITEM} if ITEM in metadata else metadata
+    return {key: value for key, value in metadata.items() if key not in _ADDED}
 
 
 def check_of(messages: Sequence[Json], form: Any) -> str:

@@ -9,6 +9,10 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Metadata: TypeAlias = dict[str, Any]
 Role: TypeAlias = Literal["user", "assistant", "tool"]
+# What a daemon says in the metadata of a message. Of an answer: how many messages were added while it was written.
+LATE = "late"
+# Of results: the calls that had a result already, which counts no more.
+SUPERSEDES = "supersedes"
 
 
 class TextBlock(TypedDict):

@@ -13,9 +13,12 @@ from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work
 from reeld.agents.registry import Registry
 from reeld.core import commands, standing
+from reeld.core.conversation import Conversation, Replacement
+from reeld.core.events import Event
 from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
+from reeld.core.superseding import LookBack, has_results
 from reeld.core.validation import Altered, Expected
 from reeld.store import history, states, values
 from reeld.store.store import Store
@@ -161,12 +164,16 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         late = await _passed(store, target, added.stands)
         rows = standing.behind(rows, late)
     known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
+    conversation = state.conversation
     if added.begin is None:
+        rows = await marked(store, rows, reversed(stage.events), conversation, conversation.tip)
         put_rows = partial(commands.add, stage, rows, added.altered, target.command)
     else:
         tip = await _tip_before(store, state, added.begin)
-        past = await store.takeover(tip, state.conversation)
+        past = await store.takeover(tip, conversation)
         target.take_over(past)
+        before = past.conversation if isinstance(past, Replacement) else conversation
+        rows = await marked(store, rows, (), before, tip)
         put_rows = partial(commands.replace, stage, state, added.begin, tip, past, rows, added.altered)
     reply = await many_rows.put(stage, len(rows), put_rows)
     wrote = bool(rows) or added.begin is not None
@@ -175,6 +182,26 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         reply["late"] = late
     target.command = reply.get("command", target.command)
     return reply
+
+
+async def marked(
+    store: Store, rows: list[CheckedRow], staged: Iterable[Event], conversation: Conversation, tip: int | None
+) -> list[CheckedRow]:
+    """Return rows with the marks of later results; what is not in memory is read from the log.
+
+    Args:
+        store: has the log.
+        rows: the rows.
+        staged: the staged events before them, the newest first.
+        conversation: what these are staged over; nothing of it may change meanwhile.
+        tip: where in it they begin.
+    """
+    if not has_results(rows):
+        return rows
+    look = await many_rows.run(len(rows), partial(LookBack.over, rows, staged, conversation, tip))
+    if look.base is not None:
+        await store.look_back(look.base, look)
+    return await many_rows.run(len(rows), look.marked)
 
 
 async def _passed(store: Store, target: Target, seq: int) -> int:

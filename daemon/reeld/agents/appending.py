@@ -4,8 +4,10 @@ Each command in it is what its own method would write: it goes where the convers
 """
 
 from collections.abc import Mapping
+from itertools import islice
 
 from reel.said.blocks import InvalidRecord
+from reeld.agents import adding
 from reeld.agents.executor import Target, Work
 from reeld.agents.many_rows import put
 from reeld.agents.moves import Moves
@@ -63,6 +65,7 @@ class _Staging:
     """
 
     def __init__(self, work: Work, target: Target) -> None:
+        self._store = work.store
         self._stage = target.stage
         self._moves = Moves(work, target)
         # Rows that are not staged yet, and the seq of the command that each group belongs to, if it has begun.
@@ -87,13 +90,15 @@ class _Staging:
         """Stage the rows that wait; many of them in a thread."""
         waiting, self._waiting = self._waiting, []
         stage = self._stage
+        rows = [row for _, rows in waiting for row in rows]
+        marked = iter(await adding.marked(self._store, rows, *self._moves.past))
 
         def put_rows() -> Reply:
-            for command, rows in waiting:
-                stage.put_rows(command or stage.next_seq, rows)
+            for command, own in waiting:
+                stage.put_rows(command or stage.next_seq, islice(marked, len(own)))
             return {}
 
-        await put(stage, sum(len(rows) for _, rows in waiting), put_rows)
+        await put(stage, len(rows), put_rows)
 
     def _require_alive(self, command: StretchCommand) -> None:
         """Refuse a command of a killed agent, and the revival of one that is alive."""

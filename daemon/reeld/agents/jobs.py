@@ -17,11 +17,13 @@ class Write(NamedTuple):
         stage: stages it, and returns the reply, as a map or as MessagePack already.
         options: the command's.
         answer: takes the reply or the error.
+        apart: returns the same command as a job by itself, in case staging it finds that something is not in memory.
     """
 
     stage: Callable[[Stage], Reply | bytes]
     options: CommandOptions
     answer: Callable[[Any], None]
+    apart: Callable[[], Exclusive] | None = None
 
     @property
     def commands(self) -> int:

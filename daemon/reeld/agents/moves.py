@@ -1,12 +1,14 @@
 """The events of a stretch that are not rows: each says where the conversation goes, and is refused if it cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.base.errors import Exists, InvalidParams, ReelError
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import is_conversation_kind
 from reeld.agents.executor import Target, Work
+from reeld.core.conversation import Conversation
+from reeld.core.events import Event
 from reeld.core.path import Path, Turn
 from reeld.core.stretch import Move
 from reeld.core.tree import tip_after
@@ -32,6 +34,12 @@ class Moves:
         self._begin = target.stage.head
         self._path = Path(target.state.conversation, target.stage.events)
         self._names: set[str] = set()
+
+    @property
+    def past(self) -> tuple[Iterator[Event], Conversation, int | None]:
+        """The path so far: its staged events, the newest first, and the conversation and the tip before them."""
+        self._path.follow()
+        return self._path.back()
 
     async def put(self, move: Move) -> int:
         """Stage an event, and return its seq.

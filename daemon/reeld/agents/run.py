@@ -10,7 +10,7 @@ from reeld.agents.idempotency import key_row
 from reeld.agents.jobs import Job, Write, WriteTexts
 from reeld.agents.packing import loop_packer
 from reeld.core.commands import add_texts
-from reeld.core.stage import Reply, Stage
+from reeld.core.stage import NotInMemory, Reply, Stage
 from reeld.core.state import State
 from reeld.store.transactions import Key, Transaction, one_write
 
@@ -44,6 +44,12 @@ class Run:
                 return
             try:
                 self._stage_next(write)
+            except NotInMemory:
+                if self.staged:  # commit what there is, and stage this command again
+                    return
+                assert isinstance(write, Write) and write.apart is not None, "only these look back"  # noqa: S101, PT018
+                mailbox[0] = write.apart()
+                return
             except ReelError as error:
                 if self.staged:
                     # The cause may be in this very run: a head that it moves, or a key that it repeats. Commit what

@@ -12,7 +12,7 @@ and with all of them.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -216,6 +216,10 @@ class Conversation:
         """Return the newest system event of the prefix with this tip, which :meth:`has` has found."""
         index = bisect_right(self._prompts, tip or 0, key=_id)
         return self._prompts[index - 1] if index else None
+
+    def back_from(self, tip: int | None) -> Iterator[Entry]:
+        """Yield the entries in memory of the prefix with this tip, the newest first."""
+        return map(self.entries.__getitem__, range(bisect_right(self.entries, tip or 0, key=_id) - 1, -1, -1))
 
     def open_calls_at(self, tip: int | None) -> OpenCalls:
         """Return the open calls of the prefix with this tip, which :meth:`has` has found."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.base.values import new_tuple
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import ROLES
+from reel.said.messages import LATE
 from reel.said.records import Parts, parse_data, read_row, system_text
 from reel.wire.msgpack_codec import packer, unpack
 
@@ -22,8 +23,6 @@ TEXT_HEADS: dict[str | None, bytes] = {
 }
 BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 BEFORE_TIME = _pack("time")
-# The metadata key of an answer for the number of messages that were added while it was written: reeld.core.standing.
-LATE = "late"
 # How many seqs of an agent are left out after those that a server has lost, because another daemon may know of more.
 UNUSED = 1 << 10
 

@@ -6,7 +6,7 @@ conversation, and after it the numbers of staged events. The state that each mov
 :class:`Turn`, and becomes one that :meth:`reeld.core.conversation.Conversation.apply` takes once the ids are known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
@@ -81,6 +81,10 @@ class Path:
                 self._places[number] = len(self._nodes)
                 self._nodes.append(number)
         self._done = len(self._events)
+
+    def back(self) -> tuple[Iterator[Event], Conversation, int | None]:
+        """Return its staged events, the newest first, and the conversation and the tip that it has before them."""
+        return map(self._events.__getitem__, reversed(self._nodes)), self._held, self._upto
 
     def has(self, number: int) -> bool:
         """Return whether a staged event is a node of the path."""

@@ -4,7 +4,7 @@ A message of a single plain block is in columns, so that logs can be read and se
 in JSON.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import encode
@@ -123,6 +123,18 @@ def parts_of(row: Row, role: str, blocks: list[Any], metadata: dict[str, Any]) -
     if role == "tool":
         blocks = [{**block, "is_error": bool(block.get("is_error"))} for block in blocks]
     return new_tuple(Parts, (role, blocks, metadata))
+
+
+def with_metadata(given: CheckedRow, changed: Mapping[str, Any]) -> CheckedRow:
+    """Return the row of a message with other metadata; ``None`` as a value removes it."""
+    row = given.row
+    parts = read_exactly(row.kind, row.content, row.data_json)
+    if parts is None:
+        return given
+    metadata = {key: value for key, value in {**parts.provider_metadata, **changed}.items() if value is not None}
+    kind = "tool_result" if parts.role == "tool" else parts.role
+    made = row_as_blocks(kind, parts.role, parts.content, metadata)
+    return checked(made._replace(origin=row.origin))
 
 
 def with_origin(given: CheckedRow, origin: Origin) -> CheckedRow:

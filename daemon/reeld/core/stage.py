@@ -25,6 +25,7 @@ from reeld.core.events import (
 from reeld.core.open_calls import OpenCalls
 from reeld.core.rows import CheckedRow
 from reeld.core.state import Profile, State, info
+from reeld.core.superseding import LookBack, has_results
 from reeld.core.tree import NODE_KINDS
 from reeld.core.undo import UNDOABLE_KINDS
 
@@ -36,6 +37,10 @@ _pack = packer()
 _BEFORE_AGENT = b"\x87" + _pack("agent")
 _BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_FIRST = map(_pack, ("head", "command", "first"))
 _NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
+
+
+class NotInMemory(Exception):
+    """Calls have to be looked for in the log, so that the command cannot be staged among others."""
 
 
 class Stage:
@@ -104,6 +109,20 @@ class Stage:
         """Refuse a command on a killed agent."""
         if not self.base.alive:
             raise Killed(f"agent {self.base.name} is killed; revive it, or clone it", agent=self.base.name)
+
+    def marked(self, rows: list[CheckedRow]) -> list[CheckedRow]:
+        """Return rows that go forward from the tip, with their marks; see :mod:`reeld.core.superseding`.
+
+        Raises:
+            NotInMemory: a call has to be looked for in the log.
+        """
+        if not has_results(rows):
+            return rows
+        conversation = self._state.conversation
+        look = LookBack.over(rows, reversed(self.events), conversation, conversation.tip)
+        if look.base is not None:
+            raise NotInMemory
+        return look.marked()
 
     def note_tools(self, seq: int, tools: Tools) -> list[dict[str, Any]]:
         """Track the calls and results of a message; return the results that answer no call."""

@@ -11,10 +11,9 @@ its metadata say how many these are. A rendering puts it before them, directly b
 
 from reel.base.errors import Conflict
 from reel.said.kinds import ROLES
-from reel.said.records import read_exactly
+from reel.said.messages import LATE
 from reeld.core.conversation import Conversation
-from reeld.core.events import LATE
-from reeld.core.rows import CheckedRow, checked, row_as_blocks
+from reeld.core.rows import CheckedRow, with_metadata
 
 
 def require_prompt(conversation: Conversation, seq: int, head: int, name: str) -> None:
@@ -65,14 +64,4 @@ def behind(rows: list[CheckedRow], count: int) -> list[CheckedRow]:
     first = next((row.kind for row, _ in rows if row.kind in ROLES), None)
     if not count or first is None or ROLES[first] != "assistant":
         return rows
-    return [_late(each, count) for each in rows]
-
-
-def _late(given: CheckedRow, count: int) -> CheckedRow:
-    row = given.row
-    parts = read_exactly(row.kind, row.content, row.data_json)
-    if parts is None:
-        return given
-    kind = "tool_result" if parts.role == "tool" else parts.role
-    made = row_as_blocks(kind, parts.role, parts.content, {**parts.provider_metadata, LATE: count})
-    return checked(made._replace(origin=row.origin))
+    return [with_metadata(each, {LATE: count}) for each in rows]

@@ -10,7 +10,8 @@ assistant, and whatever is moved passes only what was said since the assistant s
 from collections.abc import Sequence
 
 from reel.base.strict_json import Json
-from reeld.core.events import LATE, late_by
+from reel.said.messages import LATE
+from reeld.core.events import late_by
 
 
 def in_turn(messages: Sequence[Json]) -> list[int] | None:

@@ -4,6 +4,7 @@ from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.changes import Action, Change
 from reel.providers.content import as_error, media_title, texts_of
+from reel.said.messages import SUPERSEDES
 from reeld.formats.format import Position
 from reeld.formats.model import CallResult, Piece, ToolCall, UserTurn, placeholder
 from reeld.formats.repair_rules import Rules
@@ -91,6 +92,7 @@ class _UserTurnBuilder:
                 self._note(piece, "moved", "a result must directly follow its call")
             self.results[number] = self._result(number, piece)
         elif (told := self.state.pop_told(given_id)) is not None:
+            self.state.answered.setdefault(given_id, told.name)
             self._note(piece, "downgraded", f"the tool {told.name} is not in tools: its result is sent as text")
             self._add_as_text(f"Result of {told.name} ({given_id})", piece)
         elif (abandoned := self.state.pop_abandoned(given_id)) is not None:
@@ -102,6 +104,9 @@ class _UserTurnBuilder:
                 piece, "downgraded", "the call had a result before the assistant spoke; this one is sent as text"
             )
             self._add_as_text(f"Later result of {name} ({given_id})", piece)
+        elif given_id in piece.message["provider_metadata"].get(SUPERSEDES, ()):
+            self._note(piece, "downgraded", "the call and its first result are not sent; this result is sent as text")
+            self._add_as_text(f"Later result of {given_id}", piece)
         else:
             self._note(piece, "dropped", "a result of no open call")
 

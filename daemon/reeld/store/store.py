@@ -21,6 +21,7 @@ from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
 from reeld.core.reading import Before, Reader
 from reeld.core.state import State
+from reeld.core.superseding import LookBack
 from reeld.store import states, transactions
 from reeld.store.backup import Copy, require_foreign, sync
 from reeld.store.bridge import AsyncioBridge, open_bridge
@@ -158,6 +159,14 @@ class Store:
     async def tip_before(self, base: Milestone, seq: int) -> Before | None:
         """Return the state before the entry with this seq; ``None`` if none has it up to a milestone."""
         return await self.read_log(lambda connection: reader(connection).before(base, seq))
+
+    async def look_back(self, base: Milestone, look: LookBack) -> None:
+        """Let somebody look at the entries up to a milestone."""
+
+        def job(connection: Connection) -> None:
+            look.take(node for node, _ in SqlLog(connection, packer()).path(base.id))
+
+        await self.read_long(job)
 
     async def before(self, row: int, seq: int) -> Conversation:
         """Return an agent's state before one of its events."""

@@ -127,6 +127,15 @@ def test_a_result_after_the_assistant_spoke_is_a_text_where_it_arrives() -> None
     assert (6, 0, "downgraded") in actions(found)
 
 
+def test_a_later_result_of_what_is_not_looked_at_is_a_text() -> None:
+    """Its mark says that its call was before what is looked at; a result of no call has none."""
+    later = {**tool(result("c1", "deleted")), "provider_metadata": {"supersedes": ["c1"]}}
+    found = repaired("Yes", later, tool(result("c2", "x")))
+
+    assert ["Yes", "Later result of c1: deleted", "|"] == shown(found)[0]
+    assert [(2, 0, "downgraded"), (3, 0, "dropped")] == [each for each in actions(found) if each[2] != "merged"]
+
+
 def test_a_late_result_is_a_text_where_it_arrives() -> None:
     """What the assistant already answered to is not changed, and nothing is lost."""
     late = tool(result("c1", [text("done"), IMAGE]))
@@ -334,12 +343,12 @@ def test_calls_of_other_tools_are_text() -> None:
 
 
 def test_a_call_that_is_text_waits_for_nothing() -> None:
-    """Nothing takes the place of its result, which is sent wherever it comes; a second one is not."""
+    """Nothing takes the place of its result, which is sent wherever it comes; so is a second one, which counts."""
     found = repaired("Hi", model(call("c1", "grep")), "Wait", tool(result("c1"), result("c1")), has=frozenset())
 
     assert [
         ["Hi", "|", "Call of grep (c1): {}"],
-        ["Wait", "Result of grep (c1): done", "|"],
+        ["Wait", "Result of grep (c1): done", "Later result of grep (c1): done", "|"],
     ] == shown(found)
     assert [] == found.open_calls
 

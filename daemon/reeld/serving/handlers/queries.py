@@ -65,6 +65,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "append",
             "facts",
             "short_names",
+            "supersedes",
             "asides",
             "dirs",
             "clone_sent",

@@ -13,7 +13,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.asking import ask
 from reeld.agents.executor import Command, execute, job
 from reeld.agents.idempotency import CommandOptions
-from reeld.agents.jobs import Job, Write
+from reeld.agents.jobs import Exclusive, Job, Write
 from reeld.core import commands
 from reeld.core.stage import Reply, Stage
 from reeld.core.validation import UNALTERED, Expected, rows_from
@@ -31,19 +31,21 @@ def write_addition(
     services: Services, call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
 ) -> Job:
     """Return the job that adds rows: a ``Write`` if it needs no look-up, as nearly all are; ``row`` is the agent's."""
-    if not added.is_plain:
+
+    def apart() -> Exclusive:
         end_draft = partial(call.peer.end_draft, row)
         return job(services.registry, options, Command(partial(adding.add, added=added, on_staged=end_draft)), answer)
 
     def stage_rows(stage: Stage) -> Reply | bytes:
+        rows = stage.marked(added.rows)
         if added.is_reply_usual:
-            reply: Reply | bytes = commands.add_packed(stage, added.rows, added.altered)
+            reply: Reply | bytes = commands.add_packed(stage, rows, added.altered)
         else:
-            reply = added.complete(commands.add(stage, added.rows, added.altered), {})
+            reply = added.complete(commands.add(stage, rows, added.altered), {})
         call.peer.end_draft(row)
         return reply
 
-    return new_tuple(Write, (stage_rows, options, answer))
+    return new_tuple(Write, (stage_rows, options, answer, apart)) if added.is_plain else apart()
 
 
 def addition(messages: Any, begin: int | None, stands: int | None = None) -> Addition:

@@ -138,6 +138,17 @@ async def test_a_late_answer_with_calls(connect: Connect) -> None:
     assert (await peer.call("agent", agent))["ready"]
 
 
+async def test_an_item_that_comes_late_keeps_its_form(connect: Connect) -> None:
+    """It comes back as it was given, although its message says how late it is."""
+    peer, agent = await asked(connect)
+    item = {"role": "assistant", "content": [{"type": "text", "text": "This is A1."}]}
+    await peer.call("add", agent, "U2")
+    await peer.call("add", {"agent": agent, "items": [item], "format": "openai-chat", "if_stands": 4})
+    page = await peer.call("messages", agent, {"format": "openai-chat", "since": 5})
+
+    assert [item] == [json.loads(each["item_json"]) for each in page["items"]]
+
+
 async def test_another_answer_came_first(connect: Connect) -> None:
     """Both are kept, the second one behind the first."""
     peer, agent = await asked(connect)

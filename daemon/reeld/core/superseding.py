@@ -1,0 +1,124 @@
+"""Results that take the place of an earlier result of the same call, and how they are marked.
+
+A tool that waits for a confirmation answers twice, and the last result counts (rule X19). What a later one takes the
+place of is before it on the path of the conversation, and a path never changes. So it is found out once, when the
+result is added, and kept in the metadata of its message: whoever reads the message reads the mark, in whatever pages,
+in whichever clone, and after whatever undo.
+
+Nothing keeps the calls of a whole conversation at hand. The path is looked at backwards, to the newest message with a
+call of that id, which is nearly always one of the last few. A call that is further back than ``FARTHEST`` is not found,
+so that a result of no call at all costs no more than that.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from reel.said.kinds import CONVERSATION
+from reel.said.messages import SUPERSEDES
+from reel.said.records import Parts
+from reeld.core.conversation import Conversation
+from reeld.core.events import Event, Mark, Node
+from reeld.core.milestones import Milestone
+from reeld.core.rows import CheckedRow, with_metadata
+
+# The records that are looked at: at most 1 ms in memory, and 0.1 s in the log.
+FARTHEST = 10_000
+
+
+class LookBack:
+    """Looks backwards for the calls of the results among some rows.
+
+    Args:
+        rows: the rows.
+    """
+
+    def __init__(self, rows: Sequence[CheckedRow]) -> None:
+        self._rows = rows
+        # How many results each call that is looked for has so far, by its id.
+        self._wanted: dict[str, int] = {}
+        # How many results each call that was found still waits for, by its id.
+        self._open: dict[str, int] = {}
+        self._room = FARTHEST
+        # The milestone before what was looked at; ``None`` if nothing is before it.
+        self.base: Milestone | None = None
+        own: set[str] = set()
+        for _, parts in rows:
+            if parts is not None:
+                own.update(_calls_in(parts))
+                self._wanted.update((call_id, 0) for call_id in _results_in(parts) if call_id not in own)
+
+    @classmethod
+    def over(
+        cls, rows: Sequence[CheckedRow], staged: Iterable[Event], conversation: Conversation, tip: int | None
+    ) -> "LookBack":
+        """Return one that has looked at everything in memory.
+
+        Args:
+            rows: the rows.
+            staged: the staged events before them, the newest first.
+            conversation: what these are staged over.
+            tip: where in it they begin.
+        """
+        look = cls(rows)
+        look.take(staged)
+        look.take(conversation.back_from(tip))
+        look.base = None if look.is_over or tip is None else conversation.base
+        return look
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all calls are found, or those that are not are too far back."""
+        return not self._wanted or self._room <= 0
+
+    def take(self, nodes: Iterable[Node | Event]) -> None:
+        """Look at what is before the rows, and before what was looked at already, the newest first."""
+        for node in nodes:
+            if self.is_over:
+                break
+            if isinstance(node, Mark) or node.kind not in CONVERSATION:
+                continue
+            self._room -= 1
+            if node.tools is not None:
+                self._look_at(*node.tools)
+
+    def _look_at(self, calls: Sequence[tuple[str, str]], results: Sequence[str]) -> None:
+        for call_id in results:
+            if call_id in self._wanted:
+                self._wanted[call_id] += 1
+        made = [call_id for call_id, _ in calls if call_id in self._wanted]
+        for call_id in dict.fromkeys(made):
+            self._open[call_id] = made.count(call_id) - self._wanted.pop(call_id)
+
+    def marked(self) -> list[CheckedRow]:
+        """Return the rows, with a mark on each message that has a later result, and on no other."""
+        open_calls = dict(self._open)
+        return [self._marked(row, open_calls) for row in self._rows]
+
+    def _marked(self, given: CheckedRow, open_calls: dict[str, int]) -> CheckedRow:
+        parts = given.parts
+        if parts is None:
+            return given
+        calls = _calls_in(parts)
+        for call_id in dict.fromkeys(calls):
+            open_calls[call_id] = calls.count(call_id)
+        later = []
+        for call_id in _results_in(parts):
+            if call_id in open_calls:
+                open_calls[call_id] -= 1
+                if open_calls[call_id] < 0:
+                    later.append(call_id)
+        if parts.role != "tool" or parts.provider_metadata.get(SUPERSEDES, []) == later:
+            return given
+        return with_metadata(given, {SUPERSEDES: list(dict.fromkeys(later)) or None})
+
+
+def has_results(rows: Sequence[CheckedRow]) -> bool:
+    """Return whether there are results among some rows; most rows are plain texts."""
+    return any(parts is not None and parts.role == "tool" for _, parts in rows)
+
+
+def _calls_in(parts: Parts) -> list[str]:
+    return [block["id"] for block in parts.content if block["type"] == "tool_call"]
+
+
+def _results_in(parts: Parts) -> list[str]:
+    return [block["tool_call_id"] for block in parts.content if block["type"] == "tool_result"]
