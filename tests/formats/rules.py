@@ -25,7 +25,7 @@ RULES = {
         *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
         *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
         *("thinking-disabled", "thinking-role", "thinking-kind", "prefix-changed", "empty-history"),
-        "fallback-declined",
+        *("fallback-declined", "forced-tool"),
         *("compaction-not-first", "history-elsewhere"),
     },
     "anthropic_clouds": {CLOUD_RULES["anthropic"], BETA_RULE},
@@ -53,7 +53,7 @@ RULES = {
         *("tool-role", "server-tool-orphan", "shape", "empty-content", "blank-text", "error-result-text"),
         *("result-status", "result-media", "media-role", "document-name", "document-text", "tool-call-id"),
         *("tool-name", "tool-declared-twice", "reasoning-signature", "reasoning-last", "reasoning-role"),
-        *("cache-points", "thinking-kind"),
+        *("cache-points", "thinking-kind", "forced-tool"),
     },
     "ai_sdk": {
         *("empty-history", "role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),

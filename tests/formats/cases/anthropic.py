@@ -110,6 +110,9 @@ ACCEPTED = [
     Case("thinking-kind", body(HI, **ENABLED), RECENT),
     Case("thinking-kind", body(HI, thinking={"type": "disabled"}), "claude-haiku-5-5"),
     Case("thinking-kind", body(HI, thinking={"type": "adaptive"}), "claude-opus-5-5"),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "any"}), "claude-opus-5"),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "auto"}, **ENABLED), RECENT),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "none"}), "claude-opus-5-5"),
 ]
 CARELESS = [
     Case("history-elsewhere", body(HI, thread={"id": "t"})),
@@ -180,5 +183,8 @@ REFUSED = [
     Case("thinking-disabled", body(HI, model(THOUGHT, text()), thinking={"type": "disabled"})),
     Case("thinking-role", body(user(THOUGHT, text()))),
     Case("thinking-kind", body(HI, **ENABLED), "claude-haiku-5-5"),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "any"}), "claude-opus-5-5"),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "tool", "name": "look"}), "claude-fable-5-1"),
+    Case("forced-tool", body(HI, tools=[LOOK], tool_choice={"type": "any"}, **ENABLED), RECENT),
     *(Case("thinking-kind", body(HI, thinking={"type": "disabled"}), f"claude-{name}") for name in ADAPTIVE_ONLY),
 ]

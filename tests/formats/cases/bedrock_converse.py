@@ -92,6 +92,8 @@ ACCEPTED = [
     Case("reasoning-role", body(HI, model(SIGNED, text()), HI)),
     Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "enabled"}}), CLAUDE),
     Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "adaptive"}}), NEWER),
+    Case("forced-tool", body(HI, toolConfig={"tools": [LOOK], "toolChoice": {"any": {}}}), CLAUDE),
+    Case("forced-tool", body(HI, toolConfig={"tools": [LOOK], "toolChoice": {"auto": {}}}), NEWER),
     Case("cache-points", body(user(text(), POINT, text(), POINT), system=[text(), POINT], tools=[LOOK, POINT]), CLAUDE),
     Case("cache-points", body(user(text(), POINT), system=[text(), POINT]), NOVA),
 ]
@@ -157,6 +159,8 @@ REFUSED = [
     Case("reasoning-last", body(HI, model(text(), SIGNED), HI)),
     Case("reasoning-role", body(user(SIGNED, text()))),
     Case("thinking-kind", body(HI, additionalModelRequestFields={"thinking": {"type": "disabled"}}), NEWER),
+    Case("forced-tool", body(HI, toolConfig={"tools": [LOOK], "toolChoice": {"any": {}}}), NEWER),
+    Case("forced-tool", body(HI, toolConfig={"tools": [LOOK], "toolChoice": {"tool": {"name": "look"}}}), NEWER),
     Case("cache-points", body(user(*[text(), POINT] * 5)), CLAUDE),
     Case("cache-points", body(HI, model(SIGNED, POINT, text()), HI), CLAUDE),
     Case("cache-points", body(user(document(), POINT, text())), CLAUDE),

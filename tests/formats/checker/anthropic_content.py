@@ -181,6 +181,29 @@ def thinking_kind(request: Request) -> Iterator[Fault]:
         yield Fault("thinking", f"{request.thinking()!r} for {request.model}")
 
 
+# From which version on no request may say that a tool is to be called.
+NEVER_FORCED = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5)}
+
+
+def why_not_forced(kind: object, thinking: object, model: str) -> str | None:
+    """Return why a request may not say that a tool is to be called: ``any`` one, or a certain ``tool``."""
+    found = re.search(r"claude-([a-z]+)-(\d+)(?:[-.](\d{1,2})(?!\d))?", model)
+    since = NEVER_FORCED.get(found[1]) if found else None
+    if kind not in ("any", "tool"):
+        return None
+    if found and since and (int(found[2]), int(found[3] or 0)) >= since:
+        return f"{kind!r} for {model}"
+    return f"{kind!r} with thinking" if thinking == "enabled" else None
+
+
+def forced_tool(request: Request) -> Iterator[Fault]:
+    """Newer models, and any whose thinking is enabled, are not told to call a tool."""
+    choice = request.body.get("tool_choice")
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    if why := why_not_forced(kind, request.thinking(), request.model or ""):
+        yield Fault("tool_choice", why)
+
+
 CONTENT_RULES: tuple[Rule[Request], ...] = (
     empty_content,
     empty_text,
@@ -199,4 +222,5 @@ CONTENT_RULES: tuple[Rule[Request], ...] = (
     thinking_disabled,
     thinking_role,
     thinking_kind,
+    forced_tool,
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.formats.checker.anthropic_content import refused_thinking
+from tests.formats.checker.anthropic_content import refused_thinking, why_not_forced
 from tests.formats.checker.bedrock_converse_request import Request
 from tests.formats.checker.bedrock_converse_shape import body_faults
 from tests.formats.checker.problem import Fault, Rule, careless, objects, repeated
@@ -153,6 +153,17 @@ def thinking_kind(request: Request) -> Iterator[Fault]:
         yield Fault("additionalModelRequestFields.thinking", f"{setting.get('type')!r} for {request.model}")
 
 
+def forced_tool(request: Request) -> Iterator[Fault]:
+    """Newer models of Claude, and any whose thinking is enabled, are not told to call a tool."""
+    fields, config = request.body.get("additionalModelRequestFields"), request.body.get("toolConfig")
+    setting = fields.get("thinking") if isinstance(fields, dict) else None
+    thinking = setting.get("type") if isinstance(setting, dict) else None
+    choice = config.get("toolChoice") if isinstance(config, dict) else None
+    for kind in choice if isinstance(choice, dict) else ():
+        if why := why_not_forced(kind, thinking, request.model or ""):
+            yield Fault("toolConfig.toolChoice", why)
+
+
 def cache_points(request: Request) -> Iterator[Fault]:
     """There are at most four cache points, for Claude and Nova only, none after reasoning or a document."""
     config = request.body.get("toolConfig")
@@ -196,5 +207,6 @@ CONTENT_RULES: tuple[Rule[Request], ...] = (
     reasoning_last,
     reasoning_role,
     thinking_kind,
+    forced_tool,
     cache_points,
 )

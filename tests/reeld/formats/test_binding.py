@@ -127,6 +127,18 @@ def test_thinking_does_not_go_back_behind_something_else(name: str, what: str) -
     assert ["three", "four"] == thoughts(talk.render(extra=extra))
 
 
+def test_an_instruction_keeps_what_a_new_prompt_takes() -> None:
+    """It stands where it was given, behind the first prompt, and all thinking goes back (rules A8 and A10)."""
+    talk = Talk("anthropic")
+    talk.ask("one")
+    talk.history.append(user("And?"))
+    talk.history.append(user("Be long.", role="system", provider="anthropic"))
+
+    found = talk.render()
+    assert "system" == json.loads(found.body)["messages"][-1]["role"]
+    assert ["one"] == thoughts(found)
+
+
 @both
 def test_a_change_costs_only_what_comes_after_it(name: str) -> None:
     """What was thought before a message that is changed later is still behind the same."""

@@ -104,3 +104,44 @@ def test_newer_models_think_as_much_as_they_want(name: str, model: str, kind: st
 def test_others_are_told_how_to_think(name: str, model: str, kind: Any) -> None:
     """Older models, one behind an alias, and what is no kind at all."""
     sent(name, ["Hi"], model, thinking_of(name, kind))
+
+
+def choice_of(name: str, kind: str) -> dict[str, Any]:
+    """Return what says that a tool is to be called, in a format."""
+    tools = {"input_schema": {"type": "object"}} if name == "anthropic" else {"inputSchema": {"json": {}}}
+    named = {"name": "look"} if kind == "tool" else {}
+    if name == "anthropic":
+        return {"tools": [{"name": "look", **tools}], "tool_choice": {"type": kind, **named}}
+    return {"toolConfig": {"tools": [{"toolSpec": {"name": "look", **tools}}], "toolChoice": {kind: named}}}
+
+
+@pytest.mark.parametrize("name", ["anthropic", "bedrock-converse"])
+@pytest.mark.parametrize(
+    "model", ["claude-opus-5-5", "us.anthropic.claude-fable-5-1", "claude-mythos-5-1", "claude-sonnet-6"]
+)
+@pytest.mark.parametrize("kind", ["any", "tool"])
+def test_newer_models_are_not_told_to_call_a_tool(name: str, model: str, kind: str) -> None:
+    """The error says what to do instead; what leaves it to the model is sent (rule A25)."""
+    with pytest.raises(InvalidParams, match=re.escape(f"{model} does not take '{kind}'; leave")):
+        sent(name, ["Hi"], model, choice_of(name, kind))
+
+    sent(name, ["Hi"], model, choice_of(name, "auto"))
+
+
+@pytest.mark.parametrize("name", ["anthropic", "bedrock-converse"])
+@pytest.mark.parametrize(
+    "model", ["claude-opus-5", "claude-fable-5", "claude-haiku-5-5", "my-alias", "claude-sonnet-4-6"]
+)
+def test_others_are_told_to_call_a_tool(name: str, model: str) -> None:
+    """Unless their thinking is enabled with a budget."""
+    sent(name, ["Hi"], model, choice_of(name, "any"))
+
+    with pytest.raises(InvalidParams, match="thinking"):
+        sent(name, ["Hi"], model, {**choice_of(name, "any"), **thinking_of(name, "enabled")})
+
+
+@pytest.mark.parametrize("choice", [None, "any", [], {}, {"type": ["any"]}, {"any": 1, "x": 2}, 1])
+def test_what_is_no_choice_is_for_the_api_to_judge(choice: Any) -> None:
+    """Nothing fails here."""
+    sent("anthropic", ["Hi"], "claude-opus-5", {"tool_choice": choice})
+    sent("bedrock-converse", ["Hi"], "claude-opus-5", {"toolConfig": {"toolChoice": choice}})

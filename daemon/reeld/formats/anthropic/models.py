@@ -14,6 +14,8 @@ _REFUSED_SINCE: dict[str, dict[str, _Version]] = {
     "enabled": {"fable": (5, 0), "mythos": (5, 0), "opus": (5, 5), "sonnet": (5, 5), "haiku": (5, 5)},
     "disabled": {"fable": (5, 0), "mythos": (5, 0), "opus": (5, 5), "sonnet": (5, 5)},
 }
+# The first version of each tier that refuses a request that says which tool is to be called (rule A25).
+_CHOOSES_SINCE: dict[str, _Version] = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5)}
 _TIER = re.compile(r"claude-([a-z]+)-\d")
 
 
@@ -40,8 +42,18 @@ def is_binding(model: str | None) -> bool:
 
 def refuses_thinking(model: str | None, kind: str) -> bool:
     """Whether a model refuses a kind of thinking, such as ``disabled``, in any request (rule A24)."""
+    return _is_of(model, _REFUSED_SINCE.get(kind, {}))
+
+
+def refuses_forced_tools(model: str | None) -> bool:
+    """Whether a model refuses to be told to call a tool, in any request (rule A25)."""
+    return _is_of(model, _CHOOSES_SINCE)
+
+
+def _is_of(model: str | None, first: dict[str, _Version]) -> bool:
+    """Whether a model is of one of some tiers, and of a version since the first one there."""
     tier = _TIER.search(model or "")
-    since = _REFUSED_SINCE.get(kind, {}).get(tier[1]) if tier else None
+    since = first.get(tier[1]) if tier else None
     return since is not None and _is_since(model, since)
 
 

@@ -10,7 +10,13 @@ from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
 from reeld.formats.anthropic.betas import declared
-from reeld.formats.anthropic.models import is_binding, refuses_thinking, takes_system_messages, thinks_unasked
+from reeld.formats.anthropic.models import (
+    is_binding,
+    refuses_forced_tools,
+    refuses_thinking,
+    takes_system_messages,
+    thinks_unasked,
+)
 from reeld.formats.fields import why_continues
 from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.model import HistorySettings
@@ -225,7 +231,28 @@ def why_invalid(extra: Json, loop: LoopThinking | None, model: str | None) -> st
     """Return why ``extra`` cannot be sent: a thread has its history on the server (rule A18)."""
     if extra.get("thread") is not None:
         return why_continues(extra, ("thread",))
-    return why_thinking_invalid(extra, loop, model)
+    choice = extra.get("tool_choice")
+    kind = choice.get("type") if type(choice) is dict else None
+    return why_thinking_invalid(extra, loop, model) or why_choice_invalid("tool_choice", kind, extra, model)
+
+
+def why_choice_invalid(where: str, choice: Any, fields: Json, model: str | None) -> str | None:
+    """Return why a request cannot say that a tool is to be called (rule A25).
+
+    Args:
+        where: the name of the setting.
+        choice: ``any``, or ``tool`` for a certain one, if a tool is to be called.
+        fields: what sets the thinking.
+        model: the model.
+    """
+    if choice not in ("any", "tool"):
+        return None
+    instead = f"leave {where} out, and ask for the tool in the prompt"
+    if refuses_forced_tools(model):
+        return f"{where}: {model} does not take {choice!r}; {instead}"
+    if _thinking(fields) == "enabled":
+        return f"{where}: a model whose thinking is enabled does not take {choice!r}; {instead}, or leave thinking out"
+    return None
 
 
 def why_thinking_invalid(fields: Json, loop: LoopThinking | None, model: str | None) -> str | None:

@@ -127,7 +127,13 @@ def binds_thinking(model: str | None, extra: Json) -> bool:
 
 
 def why_invalid(extra: Json, loop: LoopThinking | None, model: str | None) -> str | None:
-    """Return why the setting of Claude's thinking cannot be sent (rule B8)."""
-    fields: Any = extra.get("additionalModelRequestFields")
-    why = anthropic.why_thinking_invalid(fields if type(fields) is dict else {}, loop, model)
-    return None if why is None else f"additionalModelRequestFields.{why}"
+    """Return why the setting of Claude's thinking (rule B8), or that it is to call a tool, cannot be sent."""
+    given: Any = extra.get("additionalModelRequestFields")
+    fields: Json = given if type(given) is dict else {}
+    why = anthropic.why_thinking_invalid(fields, loop, model)
+    if why is not None:
+        return f"additionalModelRequestFields.{why}"
+    config: Any = extra.get("toolConfig")
+    choice = config.get("toolChoice") if type(config) is dict else None
+    kind = next(iter(choice), None) if type(choice) is dict else None
+    return anthropic.why_choice_invalid("toolConfig.toolChoice", kind, fields, model)
