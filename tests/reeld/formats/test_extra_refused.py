@@ -108,7 +108,7 @@ def test_others_are_told_how_to_think(name: str, model: str, kind: Any) -> None:
 
 def choice_of(name: str, kind: str) -> dict[str, Any]:
     """Return what says that a tool is to be called, in a format."""
-    tools = {"input_schema": {"type": "object"}} if name == "anthropic" else {"inputSchema": {"json": {}}}
+    tools: dict[str, Any] = {"input_schema": {}} if name == "anthropic" else {"inputSchema": {"json": {}}}
     named = {"name": "look"} if kind == "tool" else {}
     if name == "anthropic":
         return {"tools": [{"name": "look", **tools}], "tool_choice": {"type": kind, **named}}
