@@ -3,6 +3,7 @@
 from tests.formats.checker.betas import RULE as BETA_RULE
 from tests.formats.checker.chat_dialects import RULES as DIALECT_RULES
 from tests.formats.checker.clouds import RULES as CLOUD_RULES
+from tests.formats.checker.clouds import SIGNED_ELSEWHERE
 
 RULES = {
     "openai_chat": {
@@ -29,7 +30,7 @@ RULES = {
         *("compaction-not-first", "history-elsewhere"),
     },
     "anthropic_clouds": {CLOUD_RULES["anthropic"], BETA_RULE},
-    "gemini_clouds": {CLOUD_RULES["gemini"]},
+    "gemini_clouds": {CLOUD_RULES["gemini"], SIGNED_ELSEWHERE},
     "gemini": {
         *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),
         *("function-response-mixed", "function-names", "function-order", "function-ids", "last-role", "tool-role"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.formats.checker import check
-from tests.formats.checker.clouds import CLOUDS, RULES
+from tests.formats.checker.clouds import CLOUDS, RULES, SIGNED_ELSEWHERE, signed_elsewhere
 
 HISTORIES: dict[str, dict[str, Any]] = {
     "anthropic": {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]},
@@ -39,3 +39,13 @@ def test_a_key_that_a_cloud_wants(name: str) -> None:
 
     assert [rule] == broken(name)
     assert [rule] == broken(name, **{key: "2026-10-21"})
+
+
+def test_what_another_cloud_has_signed() -> None:
+    """It is found wherever it is, and nothing else is."""
+    body = {"contents": [{"role": "model", "parts": [{"thoughtSignature": "ours"}, {"thoughtSignature": "theirs"}]}]}
+    made_by = {"ours": "vertex", "theirs": "ai-studio"}
+
+    (problem,) = signed_elsewhere(body, made_by, "vertex")
+    assert (SIGNED_ELSEWHERE, "contents[0].parts[1].thoughtSignature") == (problem.rule, problem.where)
+    assert [] == signed_elsewhere(body, {"theirs": "vertex"}, "vertex")

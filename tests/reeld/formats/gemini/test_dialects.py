@@ -1,15 +1,19 @@
 """Vertex and AI Studio: neither reads what the other signed (rules G13 and G14)."""
 
+import base64
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.gemini.write import UNSIGNED
 from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from tests.formats.checker import check
+from tests.formats.checker.clouds import signed_elsewhere
 from tests.reeld.formats.histories import Json, entries_of, result, tool, user
 
 MODEL = "gemini-3-pro"
@@ -68,6 +72,26 @@ def test_what_the_other_server_signed_goes_without_its_signature(made_in: str, t
     assert {block: f"{what} of {made_in}" for block, what in lost.items()} == {
         change.block: change.why for change in found.report
     }
+
+
+@given(st.lists(st.tuples(st.sampled_from(["vertex", "ai-studio"]), st.booleans()), min_size=1, max_size=6))
+def test_no_cloud_is_sent_what_the_other_one_signed(answers: list[tuple[str, bool]]) -> None:
+    """Whoever answers in whatever order, with calls or words, and each gets back everything of its own."""
+    history: list[Any] = [user("Hi")]
+    made_by: dict[str, str] = {}
+    for number, (cloud, calls) in enumerate(answers):
+        signature = base64.b64encode(f"signature {number}".encode()).decode()
+        made_by[signature] = cloud
+        part: Json = {"functionCall": {"name": "look", "args": {}, "id": f"c{number}"}} if calls else {"text": "OK"}
+        content = {"role": "model", "parts": [{**part, "thoughtSignature": signature}]}
+        said = json.dumps({"modelVersion": MODEL, "candidates": [{"content": content}]})
+        prefix = rendered(history, cloud).prefix.body
+        history.append(read_response("gemini", said, MODEL, prefix=prefix)[0])
+        history.append(tool(result(f"c{number}")) if calls else user("Go on"))
+        for target in ("vertex", "ai-studio"):
+            body = json.loads(rendered(history, target).body)
+            assert [] == signed_elsewhere(body, made_by, target)
+            assert all(text in json.dumps(body) for text, maker in made_by.items() if maker == target)
 
 
 def test_an_answer_whose_rendering_is_not_known_was_signed_anywhere() -> None:
