@@ -249,6 +249,23 @@ def test_a_stale_session(service: ReelSessionService, other: ReelSessionService,
     assert ["one", "from an editor"] == [event.content.parts[0].text for event in got(other, app).events]
 
 
+def test_an_event_that_is_delivered_again(
+    service: ReelSessionService, other: ReelSessionService, client: Client, app: str
+) -> None:
+    """It is kept once, in the session too, unless it has been taken back meanwhile."""
+    session, event = made(service, app), said("once")
+    append(service, session, event)
+    append(service, session, event.model_copy(deep=True))
+    again = got(other, app)
+    append(other, again, event.model_copy(deep=True))
+
+    assert [1, 1, 1] == [len(each.events) for each in (session, again, got(other, app))]
+    append(other, again, said("two"))
+    client.undo(service.agent_name(app, "u", "s"))
+    with pytest.raises(StaleSessionError):
+        append(other, again, event)
+
+
 def test_two_programs_at_once(service: ReelSessionService, other: ReelSessionService, app: str) -> None:
     """Programs that load a session again when they are late lose and double nothing."""
     made(service, app)

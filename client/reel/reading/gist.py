@@ -39,7 +39,7 @@ def _from_data(kind: str, text: str, name_of: Callable[[str], str]) -> str:
     if isinstance(data.get("output"), str):
         return str(data["output"])
     if isinstance(blocks := data.get("blocks"), list):
-        return "  ".join(media_in_short(block) for block in blocks if _is_media(block))
+        return "  ".join(_shown_of(blocks))
     given = {name: value for name, value in data.items() if value not in (None, {})}
     return ", ".join(_phrases(kind, given, name_of))
 
@@ -62,6 +62,18 @@ def _phrases(kind: str, data: dict[str, Any], name_of: Callable[[str], str]) -> 
             yield "with its clones"
     for name, value in data.items():
         yield _known(kind, name, value) or f"{name} {_word(value)}"
+
+
+def _shown_of(blocks: list[Any]) -> Iterator[str]:
+    """Yield what is shown of the blocks of a message without a text, and of those in a result."""
+    for block in blocks:
+        if _is_media(block):
+            yield media_in_short(block)
+        elif isinstance(block, dict) and block.get("type") == "text":
+            yield str(block.get("text", ""))
+        elif isinstance(block, dict) and block.get("type") == "tool_result":
+            content = block.get("content")
+            yield from _shown_of(content if isinstance(content, list) else [{"type": "text", "text": content or ""}])
 
 
 def _is_media(block: Any) -> bool:

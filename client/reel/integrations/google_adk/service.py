@@ -182,6 +182,8 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     async def append_event(self, session: Session, event: Event) -> Event:
         """Write an event, and the state that it changes, in one command.
 
+        One that the session has already, because it is delivered again, is not written again.
+
         Args:
             session: the session, as it was loaded.
             event: the event; a partial one is not written.
@@ -194,9 +196,12 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             return event
         if not isfinite(event.timestamp):
             raise InputValidationError(f"timestamp: expected a finite number, got {event.timestamp}")
+        agents = self._agents(session.app_name, session.user_id, session.id)
+        if any(known.id == event.id for known in session.events):
+            await self._run(lambda client: _confirm(client, agents, session))
+            return event
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        agents = self._agents(session.app_name, session.user_id, session.id)
         text = event.model_dump_json(exclude_none=True)
         deltas = deltas_of(event.actions.state_delta if event.actions else {})
         await self._run(lambda client: _append(client, agents, session, _Written(event, text, deltas)))
@@ -256,6 +261,14 @@ def _append(client: Client, agents: SessionAgents, session: Session, written: _W
     session._storage_update_marker = _marker(own[0].agent, own[-1].head)
 
 
+def _confirm(client: Client, agents: SessionAgents, session: Session) -> None:
+    """Refuse an event that is there already, if the session has changed since it was loaded."""
+    try:
+        _require_unchanged(client, *_known(client, agents.session.name, session))
+    except NotFound:
+        raise SessionNotFoundError(f"Session {session.id} not found.") from None
+
+
 def _parts(agent: str, written: _Written, head: int) -> list[Call[Any]]:
     """Return the commands that write to the session."""
     event, text, deltas = written
@@ -297,8 +310,15 @@ def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
     Raises:
         StaleSessionError: the session has changed since.
     """
+    if "head" not in error.data:
+        raise StaleSessionError(_STALE)
+    return _require_unchanged(client, agent, head)
+
+
+def _require_unchanged(client: Client, agent: str, head: int) -> int:
+    """Return the current head, as above."""
     page = client.history(agent, since=head, limit=_PAGE)
-    if page.more or "head" not in error.data or page.head < head:
+    if page.more or page.head < head:
         raise StaleSessionError(_STALE)
     if any(event["client"] == _CLIENT or event["kind"] not in _ADDED for event in page.events):
         raise StaleSessionError(_STALE)

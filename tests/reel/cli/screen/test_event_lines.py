@@ -45,6 +45,17 @@ def lines(width: int | None = None) -> EventLines:
         ),
         (event("usage", None, '{"usage":{"seconds":3}}'), 'usage {"seconds": 3}'),
         (event("tool_result", None, '{"tool_call_id":"c","output":"the\\nfile","success":true}'), "the file"),
+        (
+            event(
+                "tool_result",
+                None,
+                '{"blocks":[{"type":"tool_result","tool_call_id":"c","content":"the\\nfile"},{"type":"tool_result",'
+                '"content":[{"type":"text","text":"and"},{"type":"media","mime_type":"image/png","url":"x"}]}]}',
+            ),
+            "the file and media image/png x",
+        ),
+        (event("tool_result", None, '{"blocks":[{"type":"tool_result","content":7},{"type":"tool_result"}]}'), "7"),
+        (event("assistant", "", '{"blocks":[{"type":"thinking","text":"hm"}]}'), ""),
         (event("changed", None, '{"tags":{"a":"b"},"marks":[]}'), "tags a=b, marks []"),
         (event("note", None, "no json"), "no json"),
         (event("state", "k", '{"value":{"a":[1]}}'), 'k = {"a": [1]}'),
