@@ -1,4 +1,4 @@
-"""What the clouds that serve a provider's own API want beside the history (rules A22 and G14), and signed (rule G13)."""
+"""What the clouds that serve a provider's own API want beside the history, and have signed (rules A22, G13, G14)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
