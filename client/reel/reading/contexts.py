@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 # The day of the table.
 DATE = "2026-11-28"
-_LARGE, _MILLION, _MEBI, _GPT = 200_000, 1_000_000, 1 << 20, 1_050_000
+_LARGE, _MILLION, _MEBI = 200_000, 1_000_000, 1 << 20
 # What the makers' own APIs take without a beta or a setting. A model that is not here is one whose size is not known:
 # a server of one's own decides by itself, and a guess would say that there is room where there is none.
 CONTEXTS = {
@@ -19,22 +19,18 @@ CONTEXTS = {
     **dict.fromkeys(("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5"), _LARGE),
     **dict.fromkeys(("claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-4-6"), _MILLION),
     **dict.fromkeys(("claude-opus-5", "claude-opus-5-5", "claude-sonnet-5", "claude-sonnet-5-5"), _MILLION),
-    **dict.fromkeys(("claude-haiku-5-5", "claude-fable-5", "claude-fable-5-1", "claude-fable-5-2"), _MILLION),
+    **dict.fromkeys(("claude-haiku-5-5", "claude-fable-5-1", "claude-fable-5-2"), _MILLION),
     **dict.fromkeys(("gpt-4o", "gpt-4o-mini"), 128_000),
     **dict.fromkeys(("gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano"), 1_047_576),
-    **dict.fromkeys(("gpt-5", "gpt-5-codex", "gpt-5-mini", "gpt-5-nano", "gpt-5-pro"), 400_000),
-    **dict.fromkeys(("gpt-5.1", "gpt-5.1-codex", "gpt-5.1-codex-max", "gpt-5.1-codex-mini"), 400_000),
-    **dict.fromkeys(("gpt-5.2", "gpt-5.2-codex", "gpt-5.2-pro", "gpt-5.3-codex"), 400_000),
-    **dict.fromkeys(("gpt-5.4-mini", "gpt-5.4-nano"), 400_000),
-    **dict.fromkeys(("gpt-5.4", "gpt-5.4-pro", "gpt-5.5", "gpt-5.5-pro"), _GPT),
-    **dict.fromkeys(("gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"), _GPT),
-    **dict.fromkeys(("o1", "o1-pro", "o3", "o3-mini", "o3-pro", "o4-mini", "codex-mini"), _LARGE),
+    **dict.fromkeys(("gpt-5", "gpt-5-codex", "gpt-5-mini", "gpt-5-nano", "gpt-5.1", "gpt-5.1-codex"), 400_000),
+    **dict.fromkeys(("gpt-5.2", "gpt-5.4-mini", "gpt-5.4-nano"), 400_000),
+    **dict.fromkeys(("gpt-5.4", "gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"), 1_050_000),
+    "gpt-5.5": _MILLION,  # other pages say a little more
+    **dict.fromkeys(("o1", "o3", "o3-mini", "o4-mini"), _LARGE),
     **dict.fromkeys(("gemini-2.0-flash", "gemini-2.0-flash-lite"), _MEBI),
     **dict.fromkeys(("gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-2.5-pro"), _MEBI),
-    **dict.fromkeys(("gemini-3-flash-preview", "gemini-3-pro-preview", "gemini-3.1-pro-preview"), _MEBI),
-    **dict.fromkeys(("gemini-3.5-flash", "gemini-3.6-flash", "gemini-3.8-flash"), _MEBI),
-    **dict.fromkeys(("grok-3",), 131_072),
-    **dict.fromkeys(("grok-4", "grok-code-fast-1"), 256_000),
+    **dict.fromkeys(("gemini-3-flash-preview", "gemini-3-pro-preview"), _MEBI),
+    **dict.fromkeys(("gemini-3.6-flash", "gemini-3.8-flash"), _MEBI),
 }
 
 
