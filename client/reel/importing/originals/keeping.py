@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from reel.importing.adding.trials import Trials
 from reel.importing.originals.store import Content, Store, StoreError
 from reel.importing.sources import databases
 from reel.importing.sources.files import open_regular
@@ -29,6 +30,9 @@ class Keeper:
         self._clock = clock
         # Until when a file is left alone.
         self._resting: dict[str, float] = {}
+        # The failures of the store itself, and what was said of the last one.
+        self._trials = Trials(clock)
+        self._failure: list[Problem] = []
 
     def keep(self, tool: Tool, sources: Iterable[Source], is_erased: Callable[[str], bool]) -> list[Problem]:
         """Keep the files of sources that are new or have changed; return those that could not be kept.
@@ -41,6 +45,8 @@ class Keeper:
             is_erased: returns whether a conversation, or a file, was purged here.
         """
         problems: list[Problem] = []
+        if not self._trials.is_due(self._store.path):
+            return self._failure
         try:
             if purged := list(filter(is_erased, self._store.conversations())):
                 self._store.erase(self._store.files_with(purged))
@@ -48,8 +54,11 @@ class Keeper:
             for content in _contents(tool, sources, is_erased):
                 if content.state != known.get(content.path) and self._clock() >= self._resting.get(content.path, 0):
                     problems += self._keep(content)
-        except StoreError as error:
-            problems.append(Problem(self._store.path, 0, f"{error}; originals are not kept meanwhile"))
+        except StoreError as error:  # the disk is full, perhaps
+            self._trials.fail(self._store.path)
+            self._failure = [Problem(self._store.path, 0, f"{error}; originals are not kept meanwhile")]
+            return self._failure
+        self._trials.succeed(self._store.path)
         return problems
 
     def _keep(self, content: Content) -> list[Problem]:
@@ -59,7 +68,8 @@ class Keeper:
                 self._store.keep(content, file, time.time_ns() // 1_000_000)
         except OSError as error:
             problems.append(Problem(content.path, 0, f"its original is not kept: {error.strerror or error}"))
-        self._resting[content.path] = self._clock() + _TIMES * (self._clock() - began)
+        ended = self._clock()
+        self._resting[content.path] = ended + _TIMES * (ended - began)
         return problems
 
 

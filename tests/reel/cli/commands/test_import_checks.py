@@ -84,7 +84,7 @@ def test_what_could_not_be_read(home: Path) -> None:
     read(home, unread=(Unread("/a", "Permission denied"), Unread("/b", "x")))
 
     (finding,) = found()
-    about = "read just now, 3 conversations; 2 places could not be read, such as /a: Permission denied"
+    about = "read just now, 3 conversations; 2 problems, such as /a: Permission denied"
     assert (WARN, about) == (finding.verdict, finding.about)
 
 

@@ -218,7 +218,7 @@ def test_what_status_says(meanwhile: Meanwhile, reel: Reel, session: str, home: 
     lines = reel("status").out.splitlines()
     document = reel("status", "--json").documents[0]["imports"]
 
-    problem = f"1 place could not be read, {file}: line 2: not JSON: "
+    problem = f"1 problem, {file}: line 2: not JSON: "
     assert f"claude-code    read just now, 1 conversation; {problem}" in "\n".join(lines)
     assert "codex          read just now, 1 conversation" in lines
     assert document["watcher"] is None

@@ -21,7 +21,7 @@ def account(reading: Reading) -> str:
     if reading.unread:
         first, number = reading.unread[0], len(reading.unread) + reading.more
         such = " such as" if number > 1 else ""
-        parts.append(f"{count(number, 'place')} could not be read,{such} {first.path}: {first.why}")
+        parts.append(f"{count(number, 'problem')},{such} {first.path}: {first.why}")
     return "; ".join(parts)
 
 
