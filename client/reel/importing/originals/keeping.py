@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +16,8 @@ from reel.importing.steps import Problem, Source, Tool
 
 # How many times as long as keeping it took a file is left alone that changes all the time.
 _TIMES = 50
+# How many files are kept in one transaction.
+_TOGETHER = 64
 
 
 class Keeper:
@@ -51,9 +54,12 @@ class Keeper:
             if purged := list(filter(is_erased, self._store.conversations())):
                 self._store.erase(self._store.files_with(purged))
             known = self._store.states()
-            for content in _contents(tool, sources, is_erased):
-                if content.state != known.get(content.path) and self._clock() >= self._resting.get(content.path, 0):
-                    problems += self._keep(content)
+            found = _contents(tool, sources, is_erased)
+            changed = (content for content in found if content.state != known.get(content.path))
+            while some := [*islice(changed, _TOGETHER)]:
+                with self._store.together():
+                    for content in some:
+                        problems += self._keep(content)
         except StoreError as error:  # the disk is full, perhaps
             self._trials.fail(self._store.path)
             self._failure = [Problem(self._store.path, 0, f"{error}; originals are not kept meanwhile")]
@@ -62,7 +68,10 @@ class Keeper:
         return problems
 
     def _keep(self, content: Content) -> list[Problem]:
-        began, problems = self._clock(), []
+        began = self._clock()
+        if began < self._resting.get(content.path, began):
+            return []
+        problems = []
         try:
             with _opened(content.path, f"{self._store.path}-copy") as file:
                 self._store.keep(content, file, time.time_ns() // 1_000_000)

@@ -132,7 +132,7 @@ class Store:
     def _require_tables(self) -> None:
         """Make the tables unless they are there."""
         if not self._version_of_tables():
-            with self._transaction():
+            with self.together():
                 if not self._version_of_tables():  # another process may have made them meanwhile
                     for statement in _TABLES.split(";"):
                         self._database.execute(statement)
@@ -141,16 +141,26 @@ class Store:
             raise sqlite3.DatabaseError(f"{self.path} was made by a later version of reel")
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Carry out the block as a whole or not at all; nobody else writes meanwhile."""
-        self._database.execute("begin immediate")
+    def together(self) -> Iterator[None]:
+        """Carry out the block as a whole or not at all; nobody else writes meanwhile. Blocks may be in blocks.
+
+        Each transaction waits for the disk, so that several files are better kept together.
+        """
+        if self._database.in_transaction:
+            begin, end, undo = "savepoint inner", "release inner", "rollback to inner"
+        else:
+            begin, end, undo = "begin immediate", "commit", "rollback"
+        self._database.execute(begin)
         try:
             yield
-            self._database.execute("commit")
+            self._database.execute(end)
         except BaseException:
             if self._database.in_transaction:  # a full disk has ended it already
-                self._database.execute("rollback")
+                self._database.execute(undo)
             raise
+        if not self._database.in_transaction:
+            # Unused pages go back to the file system; execute() would give back one of them.
+            self._database.executescript("pragma incremental_vacuum")
 
     def states(self) -> dict[str, str]:
         """Return the state of the newest version of each file, by its path."""
@@ -169,7 +179,7 @@ class Store:
             OSError: the file cannot be read.
             StoreError: it cannot be stored; nothing has changed then.
         """
-        with self._transaction():
+        with self.together():
             self._database.execute("insert or ignore into files (tool, path) values (?, ?)", content[:2])
             (number,) = self._database.execute("select id from files where path = ?", [content.path]).fetchone()
             new = self._version(number, content, kept)
@@ -180,7 +190,6 @@ class Store:
                 self._database.execute("insert into pieces values (?, ?, ?)", [new, position, self._chunk(data)])
             self._database.execute("update versions set size = ?, hash = ? where id = ?", [size, whole.digest(), new])
             self._forget(self._superfluous(number, new))
-        self._shrink()
 
     def _version(self, file: int, content: Content, kept: int) -> int:
         names = dumps(sorted(content.conversations))
@@ -219,10 +228,6 @@ class Store:
                 unused = "delete from chunks where hash = ?1 and not exists (select 1 from pieces where hash = ?1)"
                 self._database.execute(unused, found)
         self._database.execute("delete from files where not exists (select 1 from versions where file = files.id)")
-
-    def _shrink(self) -> None:
-        """Give unused pages back to the file system."""
-        self._database.executescript("pragma incremental_vacuum")  # execute() would give back one page
 
     def originals(self, tool: str = "") -> list[Original]:
         """Return the originals of a tool, or of all, ordered by their paths, with the newest version first."""
@@ -272,7 +277,7 @@ class Store:
 
     def erase(self, paths: Collection[str]) -> int:
         """Remove all versions of files, for good; return how many files there were."""
-        with self._transaction():
+        with self.together():
             found = [
                 version
                 for path in paths
@@ -283,7 +288,6 @@ class Store:
             before = self._count()
             self._forget(found)
             after = self._count()
-        self._shrink()
         return before - after
 
     def _count(self) -> int:
