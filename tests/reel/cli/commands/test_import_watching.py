@@ -181,6 +181,7 @@ def test_an_upgrade(meanwhile: Meanwhile, tmp_path: Path, monkeypatch: pytest.Mo
     version.write_text("1")
     monkeypatch.setattr(reel.version, "__file__", str(version))
     begun: list[Any] = []
+    looks: list[str] = []
 
     def begin(*command: Any) -> None:
         begun.append(command)
@@ -191,8 +192,9 @@ def test_an_upgrade(meanwhile: Meanwhile, tmp_path: Path, monkeypatch: pytest.Mo
     def upgrade() -> None:
         version.write_text("22")
 
-    ran = meanwhile(version.unlink, nothing, upgrade, nothing, nothing)
+    ran = meanwhile(version.unlink, nothing, upgrade, lambda: looks.append("the same"), lambda: looks.append("late"))
 
+    assert ["the same"] == looks
     assert [(sys.executable, [sys.executable, *sys.orig_argv[1:]])] == begun
     assert "another version of reel was installed" in ran.err
 
