@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from errno import EEXIST
+from hashlib import sha256
 from pathlib import Path
 
 from reel.cli.commands.shared.kept_originals import store_path
@@ -10,7 +12,8 @@ from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.output import Line
 from reel.importing import MODULES, tool_named
-from reel.importing.originals.store import Damaged, Original, Store, StoreError, existing
+from reel.importing.originals.store import CHUNK, Damaged, Original, Store, StoreError, existing
+from reel.importing.sources.files import open_regular
 from reel.reading.wording import age, count, full_time, pad, size
 
 
@@ -89,10 +92,10 @@ def _name(original: Original) -> str:
 
 
 def _write(ctx: Context, store: Store, found: list[Original], directory: Path) -> int:
-    """Write originals below a directory, each at its path; what is there stays."""
+    """Write originals below a directory, each at its path; what is there stays, and is no problem if it is the same."""
     left = 0
     for original in found:
-        target = Path(f"{directory}{_name(original)}")
+        target = _below(directory, _name(original))
         try:
             _write_one(store, original, target)
         except (Damaged, StoreError, OSError) as error:
@@ -106,8 +109,16 @@ def _write(ctx: Context, store: Store, found: list[Original], directory: Path) -
     return REFUSED if left else OK
 
 
+def _below(directory: Path, path: str) -> Path:
+    return directory / path.lstrip("/")
+
+
 def _write_one(store: Store, original: Original, target: Path) -> None:
     """Write an original as a whole or not at all, with its time; only its owner can read it."""
+    if os.path.lexists(target):
+        if not _is_same(original, target):
+            raise FileExistsError(EEXIST, "there is another file", str(target))
+        return
     new = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -117,17 +128,26 @@ def _write_one(store: Store, original: Original, target: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.utime(new, ns=(original.modified, original.modified))
-        os.link(new, target)  # fails if there is one
+        new.rename(target)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _is_same(original: Original, target: Path) -> bool:
+    """Return whether a file has the content of an original."""
+    found = sha256()
+    with open_regular(str(target)) as file:
+        for data in iter(lambda: file.read(CHUNK), b""):
+            found.update(data)
+    return found.digest() == original.hash
 
 
 def _next(ctx: Context, found: Iterable[Original], directory: Path) -> Iterator[str]:
     """Yield the commands that import what was written: from each tool's usual place, if it is there."""
     for tool in dict.fromkeys(original.tool for original in found):
-        usual = [Path(f"{directory}{place.absolute()}") for place in tool_named(tool).places(os.environ)]
+        usual = [_below(directory, str(place.absolute())) for place in tool_named(tool).places(os.environ)]
         places = [place for place in usual if place.exists()]
         if not places:
             paths = [os.path.dirname(original.path) for original in found if original.tool == tool]
-            places = [Path(f"{directory}{os.path.commonpath(paths)}")]
+            places = [_below(directory, os.path.commonpath(paths))]
         yield ctx.command("import", tool, *map(str, places))

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
+from reel.cli.commands.shared.origins import erase_originals_of, imported_among
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -38,7 +39,10 @@ def redact(ctx: Context) -> int:
         return OK
     if not agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?", "redact"):
         return REFUSED
-    _tell(ctx, ctx.client.redact(ctx.agent, **what, **how), "redacted")
+    done = ctx.client.redact(ctx.agent, **what, **how)
+    _tell(ctx, done, "redacted")
+    if done.redacted:
+        erase_originals_of(ctx, imported_among(ctx, done.affected))
     # A pattern would find nothing any more.
     again = "repeat it with --text and --backup FILE" if args.match else "repeat it with --backup FILE"
     warn_of_backups(ctx, f"{again}, or remove them")

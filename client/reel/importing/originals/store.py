@@ -25,7 +25,7 @@ _MOST_OLDER = 50
 # The version of the tables.
 _VERSION = 1
 _TABLES = """
-    create table files (id integer primary key, tool text not null, path text not null unique) strict;
+    create table files (id integer primary key, tool text not null, path blob not null unique) strict;
     create table versions (
         id integer primary key,
         file integer not null references files (id) on delete cascade,
@@ -165,7 +165,7 @@ class Store:
     def states(self) -> dict[str, str]:
         """Return the state of the newest version of each file, by its path."""
         query = "select path, state, max(versions.id) from versions join files on files.id = file group by file"
-        return {path: state for path, state, _ in self._database.execute(query)}
+        return {os.fsdecode(path): state for path, state, _ in self._database.execute(query)}
 
     def keep(self, content: Content, file: BinaryIO, kept: int) -> None:
         """Store a version of a file, unless its content is that of the newest one.
@@ -180,8 +180,9 @@ class Store:
             StoreError: it cannot be stored; nothing has changed then.
         """
         with self.together():
-            self._database.execute("insert or ignore into files (tool, path) values (?, ?)", content[:2])
-            (number,) = self._database.execute("select id from files where path = ?", [content.path]).fetchone()
+            path = os.fsencode(content.path)  # a name may be any bytes
+            self._database.execute("insert or ignore into files (tool, path) values (?, ?)", [content.tool, path])
+            (number,) = self._database.execute("select id from files where path = ?", [path]).fetchone()
             new = self._version(number, content, kept)
             whole, size = sha256(), 0
             for position, data in enumerate(iter(lambda: file.read(CHUNK), b"")):
@@ -236,7 +237,8 @@ class Store:
             " row_number() over (partition by file order by versions.id desc) - 1"
             " from versions join files on files.id = file where ? in ('', tool) order by path, versions.id desc"
         )
-        return [Original(*row) for row in self._database.execute(query, [tool])]
+        rows = self._database.execute(query, [tool])
+        return [Original(number, of, os.fsdecode(path), *more) for number, of, path, *more in rows]
 
     def content(self, original: Original) -> Iterator[bytes]:
         """Yield the content of an original.
@@ -273,7 +275,8 @@ class Store:
         """Return the paths of the files that have one of these conversations, or once had."""
         names = set(conversations)
         query = "select path, conversations from versions join files on files.id = file"
-        return sorted({path for path, stored in self._database.execute(query) if names & set(loads(stored))})
+        found = {path for path, stored in self._database.execute(query) if names & set(loads(stored))}
+        return sorted(map(os.fsdecode, found))
 
     def erase(self, paths: Collection[str]) -> int:
         """Remove all versions of files, for good; return how many files there were."""
@@ -282,7 +285,8 @@ class Store:
                 version
                 for path in paths
                 for (version,) in self._database.execute(
-                    "select versions.id from versions join files on files.id = file where path = ?", [path]
+                    "select versions.id from versions join files on files.id = file where path = ?",
+                    [os.fsencode(path)],
                 ).fetchall()
             ]
             before = self._count()

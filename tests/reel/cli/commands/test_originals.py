@@ -99,15 +99,16 @@ def test_the_list(reel: Reel, session: str, home: Path) -> None:
 
 
 def test_files_that_are_there_stay(reel: Reel, session: str, home: Path) -> None:
-    """A file is never replaced; the status says that something was not written."""
+    """A file is never replaced; if it has other content, the status says that something was not written."""
     file = write(home, talk(session))
     reel("import", "--yes")
+    assert (0, f"{file}\n") == reel("originals", "--write", "/")[:2]
     file.write_text("newer")
 
     ran = reel("originals", "--write", "/")
 
     assert (1, "newer") == (ran.status, file.read_text())
-    assert f"{file} was not written: File exists" in ran.err
+    assert f"{file} was not written: there is another file" in ran.err
     assert [file.name] == [path.name for path in file.parent.iterdir()]
 
 
@@ -192,6 +193,21 @@ def test_a_purge(reel: Reel, client: Client, session: str, home: Path, tmp_path:
     reel("import", "--yes", "--restore-purged")
     assert {f"{session}.jsonl", f"{session}-2.jsonl"} == set(listed(reel))
     assert 2 == client.agent(f"claude-code/{session}").messages
+
+
+def test_a_redaction(reel: Reel, session: str, home: Path) -> None:
+    """What is erased in a conversation is not left in its original."""
+    write(home, talk(session))
+    write(home, Transcript(f"{session}-2").user("u2", "Hello as well"))
+    reel("import", "--yes")
+    reel("redact", f"claude-code/{session}", "--text", "nothing of this", "--yes")
+    assert 2 == len(listed(reel))
+
+    ran = reel("redact", f"claude-code/{session}", "--text", "Hello", "--yes")
+
+    assert "1 original erased" in ran.out.splitlines()
+    reel("import", "--yes")
+    assert [f"{session}-2.jsonl"] == listed(reel)
 
 
 def test_secrets_are_erased(reel: Reel, session: str, home: Path) -> None:

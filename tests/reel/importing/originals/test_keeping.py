@@ -1,5 +1,6 @@
 """Which files of an import are kept, and what a consistent copy of a database is."""
 
+import os
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -59,6 +60,17 @@ def test_what_changed_is_kept(store: Store, files: Path) -> None:
     assert [] == keep(store, source(file))
     assert {"a": b"one two"} == kept(store)
     assert states != store.states()
+
+
+def test_a_name_of_any_bytes(store: Store, files: Path) -> None:
+    """A file whose name is not UTF-8 is kept, known again, and erased."""
+    file = Path(os.fsdecode(bytes(files / "a") + b"\xff"))
+    file.write_bytes(b"one")
+    one = source(file, f"tool/{file.name}")
+    assert [] == keep(store, one)
+    assert {str(file)} == store.states().keys()
+    assert [str(file)] == store.files_with([one.conversation])
+    assert 1 == store.erase([str(file)])
 
 
 def test_what_has_not_changed_is_not_read(store: Store, files: Path) -> None:

@@ -53,7 +53,12 @@ def keep_away(ctx: Context, origins: Mapping[str, Origin]) -> None:
         Tombstones(path, str(ctx.socket)).add(origin.conversation for origin in origins.values())
     except OSError as error:
         ctx.out.warn(f"{path}: {error.strerror}; the next import may bring them back")
-    from reel.cli.commands.shared.kept_originals import erase_originals  # noqa: PLC0415 - as above
+    erase_originals_of(ctx, origins)
+
+
+def erase_originals_of(ctx: Context, origins: Mapping[str, Origin]) -> None:
+    """Erase the files of these as they were when they were imported, if they are kept."""
+    from reel.cli.commands.shared.kept_originals import erase_originals  # noqa: PLC0415 - most keep none
 
     erase_originals(
         ctx, {origin.conversation for origin in origins.values()}, {origin.file for origin in origins.values()}
