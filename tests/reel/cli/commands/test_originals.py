@@ -195,6 +195,20 @@ def test_a_purge(reel: Reel, client: Client, session: str, home: Path, tmp_path:
     assert 2 == client.agent(f"claude-code/{session}").messages
 
 
+def test_a_purge_before_originals_are_kept(reel: Reel, name: str, home: Path) -> None:
+    """A database with a conversation that was purged is not kept later, when the settings ask for it."""
+    settings = (home / ".config/reel/reel.toml").rename(home / "later")
+    tool, write_history = PROGRAMS["llm"]
+    place = write_history(home / "its files", name, 1)
+    reel("import", tool.rstrip("/"), str(place))
+    assert 0 == reel("purge", f"llm/{name}", "--yes").status
+    settings.rename(home / ".config/reel/reel.toml")
+
+    reel("import", tool.rstrip("/"), str(place))
+
+    assert [] == listed(reel)
+
+
 def test_a_redaction(reel: Reel, session: str, home: Path) -> None:
     """What is erased in a conversation is not left in its original."""
     write(home, talk(session))

@@ -24,7 +24,7 @@ def write(file: Path, text: str) -> None:
     try:
         require_own_home(str(file))
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8", errors="surrogateescape")  # a path may be any bytes
     except NotRunning as error:
         raise UsageError(error.message) from None
     except OSError as error:

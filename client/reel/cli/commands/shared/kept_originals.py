@@ -52,11 +52,15 @@ def readmit(ctx: Context, tool: Tool, sources: Collection[Source], conversations
 
 
 def erase_originals(ctx: Context, conversations: Collection[str], files: Collection[str]) -> None:
-    """Erase the originals of conversations, and those of files, and remember not to keep these again."""
+    """Erase the originals of conversations, and those of files, and remember not to keep these, now or later."""
+    own = set(filter(None, files))
+    if not own:
+        return
     with _warning(ctx):
+        _tombstones(ctx).add(map(erased_file, own))
         if (store := existing(store_path())) is not None:
             with store:
-                erased = _erase(ctx, store, {*store.files_with(conversations), *filter(None, files)})
+                erased = _erase(ctx, store, own | {*store.files_with(conversations)})
             if erased and not ctx.out.as_json:
                 ctx.out.line(f"{count(erased, 'original')} erased")
 
