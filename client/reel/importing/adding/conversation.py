@@ -64,7 +64,8 @@ class Conversation:
         # The head of the log before anything was added.
         self._had = target.log.head if target.row else 0
         self._base: int | None = None
-        # A prompt for the beginning of a log that has other messages there: it comes before the next new one.
+        # A prompt for the beginning of a log that is not there yet, or has other messages there: it comes before the
+        # next new one.
         self._late: Said | None = None
         # The newest prompt that was read.
         self._prompt: Said | None = None
@@ -151,7 +152,9 @@ class Conversation:
     def _takes_prompt(self, prompt: Said) -> bool:
         """Return whether a prompt has its place here and now; one that is there stays where it is."""
         place = self._place_of(prompt.parts[-1].ref)
-        is_late = place is None and self._at is None and self._log.after(None) is not None
+        is_first = place is None and self._at is None
+        # Of a prompt alone no agent is made: a session that was opened and left has nothing else.
+        is_late = is_first and (not self.agent or self._log.after(None) is not None)
         self._late = prompt if is_late else None
         return not is_late and (place is None or place != self._base)
 

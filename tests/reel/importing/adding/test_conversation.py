@@ -405,6 +405,12 @@ def test_a_prompt_that_is_found_later() -> None:
     assert ["add p+a1 over 2"] == commands(prompt, said("u1"), prompt, answer("a1"), target=existing("u1"))
 
 
+def test_a_prompt_alone() -> None:
+    """No agent is made of it: a session that was opened and left has nothing else."""
+    assert [] == commands(said("p", role="system"))
+    assert ["create tool/demo", "add p over 1", "add u1 over 2"] == commands(said("p", role="system"), said("u1"))
+
+
 def test_a_prompt_that_is_known_is_still_the_beginning() -> None:
     """A summary comes after the prompt that the log begins with, also if that was imported before."""
     steps: list[Step] = [
