@@ -77,7 +77,7 @@ def look(ctx: Context, fingerprint: Callable[[str], str]) -> Look:
     daemons = _remembered(path, basis)
     try:
         ledger = Ledger(fingerprint, daemons.get(daemon))
-    except (TypeError, ValueError):  # somebody has edited the file
+    except (AttributeError, LookupError, TypeError, ValueError):  # somebody has edited the file
         ledger = Ledger(fingerprint)
     rows = list(ctx.client.iter_agents())
     try:
