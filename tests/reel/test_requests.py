@@ -50,7 +50,7 @@ SIGNATURES = {
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",
-    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet?",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -132,6 +132,7 @@ VALUES: dict[str, Any] = {
     "text": "",
     "path": "/copy.db",
     "snippet": 0,
+    "wait": 0,
     "ids": ["a1"],
     "now": False,
 }
