@@ -3,9 +3,12 @@
 import pytest
 from msgpack import unpackb
 
+from reel.daemon.database_url import is_url
 from reel.wire.msgpack_codec import packer
 from reeld.protocol.params import Agents
+from reeld.store.connection import Texts
 from reeld.store.listing import Listing, agents
+from reeld.store.short_names import ALIKE
 from tests.reeld.store.rows import Rows
 
 SESSION = "claude-code/6b23c0c6-77b1-4d25-bc34-9ea864913c3b"
@@ -61,3 +64,12 @@ def test_agents_of_a_form(named: Rows, expected: list[str], form: str) -> None:
     page = agents(named.connection, Listing(Agents(limit=9, short=form)), packer())
 
     assert expected == [unpackb(agent)["name"] for agent in page.items]
+
+
+def test_plan_of_a_server(named: Rows, path: str) -> None:
+    """Each name is looked up in a hash of the ends, and not compared with every one of them."""
+    if not is_url(path):
+        return
+    plan = named.connection.execute(f"EXPLAIN {ALIKE}", {"ends": Texts(["6b23c0c6"] * 400)})
+
+    assert "hashed SubPlan" in "\n".join(line for (line,) in plan)
