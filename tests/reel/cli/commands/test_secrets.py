@@ -131,15 +131,9 @@ def test_a_memory_that_is_damaged(reel: Reel, own: Client, directory: Path) -> N
     expected = rows(reel)
     file = directory / "reel" / "secrets.json"
     kept = json.loads(file.read_text())
-    broken = {"basis": kept["basis"], "daemons": {str(own.path): {"x": [1]}}}
-    for damage in (
-        "",
-        "[]",
-        "{",
-        '{"basis": 1, "daemons": {}}',
-        json.dumps({**kept, "daemons": 1}),
-        json.dumps(broken),
-    ):
+    socket = str(own.path)
+    broken = [json.dumps({**kept, "daemons": logs}) for logs in (1, {socket: {"x": [1]}}, {socket: [1]})]
+    for damage in ("", "[]", "{", '{"basis": 1, "daemons": {}}', *broken):
         file.write_text(damage)
         assert expected == rows(reel)
 
