@@ -43,11 +43,13 @@ class Caller(NamedTuple):
         conversation: its name, if the caller says that; empty if not.
         tool: the tool that asks, whose newest transcripts count if it names none; empty if that is not known.
         directory: where these were written.
+        transcript: its file, if that is known.
     """
 
     conversation: str = ""
     tool: str = ""
     directory: str = ""
+    transcript: str = ""
 
 
 class Stopped(BaseException):
@@ -118,6 +120,8 @@ class Refresher:
             yield from tool.discover(place).sources
 
     def _is_wanted(self, tool: Tool, source: Source, seen: Seen, caller: Caller) -> bool:
+        if caller.transcript:  # a hook is about this one alone
+            return source.path == caller.transcript
         if seen.has(source):
             return True
         if caller.conversation:

@@ -18,9 +18,18 @@ from reel.importing.adding.masking import Masking
 from reel.mcp.answers.answer import MAX_BUDGET, beginning, size
 from reel.mcp.daemon import Daemon
 from reel.mcp.freshness import Freshness
-from reel.mcp.protocol.frames import INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, ProtocolError, Request
+from reel.mcp.prompts import RECALL, recall
+from reel.mcp.protocol.frames import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    ProtocolError,
+    Request,
+)
 from reel.mcp.protocol.peer import Peer
 from reel.mcp.protocol.stdio import lines_from, write_all
+from reel.mcp.resources import TEMPLATE, complete_name, list_resources, read_resource
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
 from reel.mcp.tools.own_session import caller_of
@@ -36,7 +45,7 @@ _VERSION_OF_REQUEST = "io.modelcontextprotocol/protocolVersion"
 _SENDER = "io.modelcontextprotocol/clientInfo"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 _INFO = {"name": "reel", "title": "Reel: earlier conversations", "version": __version__}
-_CAPABILITIES: dict[str, Any] = {"tools": {}}
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 # The bytes of the line about what is not read in yet.
 _STATE = 200
 # What clients may keep of the newest protocol's answers, and for how long: nothing, since each may change any time.
@@ -96,6 +105,12 @@ class Server:
             "ping": self._ping,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "completion/complete": self._complete,
+            "prompts/list": self._list_prompts,
+            "prompts/get": self._get_prompt,
         }
 
     async def handle(self, request: Request) -> dict[str, Any]:
@@ -111,7 +126,10 @@ class Server:
         method = self._methods.get(request.method)
         if method is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"there is no method {request.method}")
-        result = await method(request)
+        try:
+            result = await method(request)
+        except (ToolError, ReelError) as error:  # of a tool, it is a part of the answer
+            raise ProtocolError(INTERNAL_ERROR, _in_a_sentence(error)) from None
         if version != _MODERN:
             return result
         return {**result, "resultType": "complete", "_meta": {_SERVER: _INFO}}
@@ -157,6 +175,29 @@ class Server:
         except (ToolError, ReelError) as error:
             return _content(_in_a_sentence(error), is_error=True)
         return _content(f"{answer.text}{state}", is_error=False)
+
+    async def _list_resources(self, request: Request) -> dict[str, Any]:
+        return {**await list_resources(await self._desk(request), request.params.get("cursor")), **_FRESH}
+
+    async def _list_templates(self, _request: Request) -> dict[str, Any]:
+        return {"resourceTemplates": [TEMPLATE], **_FRESH}
+
+    async def _read_resource(self, request: Request) -> dict[str, Any]:
+        return {**await read_resource(await self._desk(request), request.params.get("uri")), **_FRESH}
+
+    async def _complete(self, request: Request) -> dict[str, Any]:
+        ref, argument = request.params.get("ref"), request.params.get("argument")
+        if not isinstance(ref, dict) or not isinstance(argument, dict):
+            raise ProtocolError(INVALID_PARAMS, "a completion has a ref and an argument, which are objects")
+        if ref.get("uri") != TEMPLATE["uriTemplate"]:
+            return {"completion": {"values": []}}
+        return await complete_name(await self._desk(request), str(argument.get("value", "")))
+
+    async def _list_prompts(self, _request: Request) -> dict[str, Any]:
+        return {"prompts": [RECALL], **_FRESH}
+
+    async def _get_prompt(self, request: Request) -> dict[str, Any]:
+        return await recall(await self._desk(request), request.params)
 
     async def _settled(self, desk: Desk) -> str:
         """Wait a moment for what tools have written, and return the line about what is not read in yet, if any."""

@@ -26,6 +26,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     state: bool | None = None,
     source: str | None = None,
     short: str | None = None,
+    without_tag: str | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents in the order of their creation.
 
@@ -44,6 +45,8 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         source: only clones of the agent with this id. A daemon knows this if its ``features`` name ``sources``.
         short: only agents for whose name this short form stands, such as ``claude-code/6b23c0c6`` or ``6b23c0c6``. A
             daemon knows this if its ``features`` name ``short_names``.
+        without_tag: only agents that have neither this tag nor messages of one that has it, as a clone of it does. A
+            daemon knows this if its ``features`` name ``without_tag``.
     """
     return call("agents", reply_reader(replies.AgentsPage), locals(), items="agents")
 
@@ -64,6 +67,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     dirs: Sequence[str] | None = None,
     snippet: int | None = None,
     wait: int | None = None,
+    without_tag: str | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
@@ -91,6 +95,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
             ``wait`` if its ``features`` name ``ranking``.
         wait: how many milliseconds to wait for the index, which lags behind, until it has everything that was committed
             before; at most 10,000. Default: 0.
+        without_tag: only messages of such agents as :func:`agents` lists with this.
 
     Raises:
         NotFound: there is no such agent.
@@ -99,11 +104,12 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     return call("search", reply_reader(replies.HitsPage), locals(), items="hits")
 
 
-def agent(agent: str) -> Call[replies.AgentInfo]:
+def agent(agent: str, without_tag: str | None = None) -> Call[replies.AgentInfo]:
     """Describe one agent and its current state.
 
     Args:
         agent: a name or an id.
+        without_tag: refuse an agent that :func:`agents` would not list with this.
 
     Raises:
         NotFound: there is no such agent.

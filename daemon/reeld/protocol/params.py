@@ -189,6 +189,13 @@ class Agents(NamedTuple):
     state: _Flag = False
     source: _String | None = None
     short: _String | None = None
+    without_tag: _Label | None = None
+
+
+class Described(NamedTuple):
+    """Whether an agent is described that has a tag, or messages of one that has it."""
+
+    without_tag: _Label | None = None
 
 
 class Messages(NamedTuple):
@@ -277,6 +284,7 @@ class Search(NamedTuple):
     dirs: Annotated[list[str], to.directories] | None = None
     snippet: Annotated[int, to.integer(1, MAX_SNIPPET)] = SNIPPET
     wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
+    without_tag: _Label | None = None
 
 
 class Hits(NamedTuple):

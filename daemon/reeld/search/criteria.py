@@ -22,6 +22,7 @@ class Criteria(NamedTuple):
         live: whether to find only events in a current conversation, or only other events.
         since: the earliest time.
         until: the end of the time range, excluded.
+        hidden: the rows of agents that are not searched.
     """
 
     query: Query
@@ -30,6 +31,7 @@ class Criteria(NamedTuple):
     live: bool | None = None
     since: int | None = None
     until: int | None = None
+    hidden: frozenset[int] = frozenset()
 
     @property
     def match(self) -> str | None:
@@ -47,6 +49,8 @@ class Criteria(NamedTuple):
         parts: list[tuple[str, object]] = []
         if self.agents is not None:
             parts.append(("agent IN (SELECT value FROM json_each(?))", json.dumps(sorted(self.agents))))
+        if self.hidden:
+            parts.append(("agent NOT IN (SELECT value FROM json_each(?))", json.dumps(sorted(self.hidden))))
         if self.kinds is not None:
             parts.append(("kind IN (SELECT value FROM json_each(?))", json.dumps([KINDS.index(k) for k in self.kinds])))
         if self.since is not None:

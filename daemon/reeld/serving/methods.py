@@ -175,7 +175,7 @@ _ALL = (
     _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
     _plain(params.Gone, erasing.purged, "Tell which agents were purged"),
     _plain(params.Agents, queries.agents, "List agents, the oldest or the most recently changed first"),
-    _read(params.Nothing, queries.agent, "Describe an agent and its current state"),
+    _read(params.Described, queries.agent, "Describe an agent and its current state"),
     _read(params.Nothing, queries.facts, "Describe an agent in lines for people"),
     _read(params.Messages, queries.messages, "Read the current conversation, or an earlier state"),
     _read(params.Answer, queries.answer, "Read the last answer, or the last code block of one"),

@@ -17,7 +17,7 @@ from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import Agents, State
 from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, Numbers
 from reeld.store.milestones import chain
 from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
@@ -76,12 +76,14 @@ class Listing(NamedTuple):
         drafts: the names of the clients that are writing to each agent, for a page with details.
         accepts: a predicate of the lines that describe an agent: its name, its title, and each tag as ``key=value``.
         pieces: lower-case ASCII texts that every accepted agent's description contains, unless it is not ASCII.
+        hidden: the rows of agents that are not listed.
     """
 
     asked: Agents = Agents()
     drafts: Mapping[int, list[str | None]] | None = None
     accepts: Callable[[str], bool] | None = None
     pieces: Sequence[str] = ()
+    hidden: frozenset[int] = frozenset()
 
 
 def agents(connection: Connection, listing: Listing, pack: Pack) -> PackedPage:
@@ -139,6 +141,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     if asked.source is not None:
         where.append("a.source = (SELECT id FROM agents WHERE uid = :source)")
         values["source"] = asked.source
+    if listing.hidden:
+        where.append("a.id NOT IN (SELECT value FROM json_each(:hidden))")
+        values["hidden"] = Numbers(sorted(listing.hidden))
     for number, (key, value) in enumerate(islice(tags.items(), _TAGS)):
         where.append(f"instr(a.tags, :tag{number}) > 0")
         values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]

@@ -54,6 +54,7 @@ class Options(SimpleNamespace):
     force: bool = False
     format: str | None = None
     full: bool = False
+    hook: bool = False
     if_seq: int | None = None
     if_stands: int | None = None
     importing: bool = False
@@ -123,11 +124,13 @@ class Options(SimpleNamespace):
     tool_result: list[str] | None = None
     tools: str | None = None
     tree: bool = False
+    uninstall: bool = False
     unless_stopped: bool = False
     url: str | None = None
     verify: bool = False
     via: str | None = None
     watch: bool = False
+    with_hooks: bool = False
     with_file: list[str] | None = None
     write: bool = False
     yes: bool = False

@@ -54,6 +54,8 @@ class Settings(NamedTuple):
     tools: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
     # How the histories of other tools are imported: the table [import].
     importing: dict[str, Any] = {}  # noqa: RUF012 - as below
+    # What the server for agents does: the table [mcp].
+    mcp: dict[str, bool] = {}  # noqa: RUF012 - as below
 
     @property
     def answering(self) -> str | None:
@@ -217,6 +219,17 @@ def _check_importing(value: Any) -> str | None:
     return None
 
 
+def _check_mcp(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return f"write lines such as [mcp], then write = true, not {value!r}"
+    for name, given in value.items():
+        if name not in ("write", "import", "show_secrets"):
+            return f"{name}: there is no such setting; there are write, import and show_secrets"
+        if (problem := _check_bool(given)) is not None:
+            return f"{name}: {problem}"
+    return None
+
+
 # The fields of settings whose names are Python's own words.
 _FIELDS = {"import": "importing"}
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
@@ -234,4 +247,5 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "templates": _check_templates,
     "tools": _check_tools,
     "import": _check_importing,
+    "mcp": _check_mcp,
 }

@@ -10,7 +10,7 @@ from reel.mcp.tools.desk import Desk
 from reel.reading.wording import count, flat, safe
 from reel.replies import AgentRow
 
-_ROWS = 30
+_ROWS = 20
 _WORDS = 160
 _QUERY = 200
 # The daemon counts no further.
@@ -28,6 +28,7 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
             tags=desk.scope(everywhere=everywhere),
             limit=_ROWS,
             after=given.text("cursor") or None,
+            without_tag=desk.hidden,
         )
     except InvalidParams as error:
         raise ToolError(

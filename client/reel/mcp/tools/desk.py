@@ -14,7 +14,7 @@ from reel.replies import AgentInfo
 
 # The bytes of a directory that an answer names.
 _DIRECTORY = 200
-# The tag of conversations that nobody else reads.
+# The tag of conversations that are in no answer, nor what was cloned from one.
 PRIVATE = "private"
 
 
@@ -49,6 +49,20 @@ class Desk(NamedTuple):
         """Return the words for that."""
         return f"in {beginning(self.directory, _DIRECTORY)}" if self.directory and not everywhere else "everywhere"
 
+    @property
+    def hidden(self) -> str:
+        """The tag of what is not shown.
+
+        Raises:
+            ToolError: the daemon cannot leave it out.
+        """
+        server = self.client.server
+        if server is None or "without_tag" not in server.features:
+            raise ToolError(
+                "this reeld is an older one, which shows what is private: ask the user to run reel stop once"
+            )
+        return PRIVATE
+
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.
 
@@ -58,7 +72,7 @@ class Desk(NamedTuple):
         if not name:
             raise ToolError("name a conversation, as search and conversations print it")
         try:
-            return await self.client.agent(name)
+            return await self.client.agent(name, self.hidden)
         except NotFound:
             raise ToolError(
                 f"there is no conversation {shown(name)}; call conversations, or search, for the names that exist"

@@ -104,13 +104,14 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
     if not desk.directory:
         raise ToolError("your own session is not known; name a conversation, as conversations prints it")
     page = await desk.client.agents(
-        order="updated", details=True, tags={"cwd": desk.directory}, alive=True, limit=_ROWS
+        order="updated", details=True, tags={"cwd": desk.directory}, alive=True, limit=_ROWS, without_tag=desk.hidden
     )
     rows = live_rows(page.agents, tool_of(desk.client_name), int(time.time() * 1000))
     where = desk.where(everywhere=False)
     if len(rows) == 1:
-        said = age(rows[0].said or rows[0].updated)
-        return await desk.find(rows[0].id), f"it is the one {where} that is being written, {said} ago"
+        ago = age(rows[0].said or rows[0].updated)
+        said = "just now" if ago == "now" else f"{ago} ago"
+        return await desk.find(rows[0].id), f"it is the one {where} that is being written, {said}"
     if not rows:
         raise ToolError(
             f"no conversation {where} was written in the last 15 minutes, so your own is not known;"
@@ -123,7 +124,7 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
 async def _imported(desk: Desk, name: str) -> AgentInfo | None:
     """Return the conversation that was imported under a name, even if it was renamed."""
     try:
-        return await desk.client.agent(name)
+        return await desk.client.agent(name, desk.hidden)
     except NotFound:
-        page = await desk.client.agents(tags={TAG: name}, limit=1)
+        page = await desk.client.agents(tags={TAG: name}, limit=1, without_tag=desk.hidden)
         return await desk.find(page.agents[0].id) if page.agents else None

@@ -47,10 +47,12 @@ async def search(desk: Desk, given: Arguments) -> Answer:
 
 
 async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
-    tags = desk.scope(everywhere=given.flag("everywhere"))
-    after = given.text("cursor") or None
+    everywhere, after = given.flag("everywhere"), given.text("cursor") or None
+    dirs = [desk.directory] if desk.directory and not everywhere else None
     try:
-        return await desk.client.search(given.text("query"), tags=tags, order="best", limit=limit, after=after)
+        return await desk.client.search(
+            given.text("query"), order="fresh", limit=limit, after=after, dirs=dirs, without_tag=desk.hidden
+        )
     except InvalidParams as error:
         raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
 
@@ -84,6 +86,8 @@ def _group(desk: Desk, hits: list[Hit]) -> list[str]:
 def _hit(desk: Desk, hit: Hit) -> list[str]:
     what = hit.role or ("note" if hit.kind == "note" else "its name or title")
     state = "" if hit.live else ", no longer in the conversation"
+    if hit.without:
+        state += f", without {beginning(' '.join(hit.without), _QUERY)}"
     snippet = beginning(flat(safe(flat(desk.mask(_whole_words(hit))))), _SNIPPET)
     return [f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}", f"    {snippet}"]
 

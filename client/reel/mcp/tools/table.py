@@ -92,9 +92,9 @@ TOOLS = (
         "Search earlier conversations",
         "Search earlier conversations: find what was said, decided, tried or printed before, by people, agents and"
         " tools, in this project (or everywhere), also what was compacted or cleared. Gives hits with conversation,"
-        " seq, date, role and a snippet; then use read. Every word must occur: use few, distinctive words. Also"
-        ' "a phrase", one OR other, -without, begin*, role:user, agent:NAME, after:2026-11-01, before:2026-12,'
-        " live:no (no longer in its conversation).",
+        " seq, date, role and a snippet; then use read. Use few, distinctive words: hits with all of them come first."
+        ' Also +word (must occur), "a phrase", one OR other, -without, begin*, role:user, agent:NAME,'
+        " after:2026-11-01, before:2026-12, live:no (no longer in its conversation).",
         {
             "query": _text('Words that were said, such as: port 8124 OR "retry limit"'),
             "everywhere": _EVERYWHERE,

@@ -13,8 +13,8 @@ from reel.wire.msgpack_codec import packer, unpack
 from reeld.agents import replaying
 from reeld.agents.agent import Agent
 from reeld.agents.asking import ask, look
-from reeld.agents.jobs import Exclusive, Job, Read
-from reeld.core.commands import require_position
+from reeld.agents.jobs import Exclusive, Read
+from reeld.core.commands import not_found, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.state import Profile, State, info, marks_as_maps
@@ -23,13 +23,14 @@ from reeld.protocol.converters import MAX_DEPTH, MAX_ITEMS
 from reeld.protocol.params import PAGE_BYTES
 from reeld.search.query import label_filter
 from reeld.serving.answers import last_answer
-from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
+from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services, Work
 from reeld.serving.line_pages import read_lines
 from reeld.serving.pages import View, Window, is_message, read_entries, read_page, view_of
 from reeld.serving.stats import collect
 from reeld.serving.stats import details as describe
 from reeld.store import history as log
 from reeld.store import listing, queries, states, values
+from reeld.store.hidden import hidden
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
 from reeld.wire.encoded import PackedList
@@ -59,6 +60,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "drafts",
             "formats",
             "remembered",
+            "without_tag",
             "sources",
             "histories",
             "lines",
@@ -117,19 +119,31 @@ def stats(services: Services, _call: Call, asked: params.Stats) -> Deferred:
 def agents(services: Services, _call: Call, asked: params.Agents) -> Deferred:
     """List agents."""
     labels = label_filter(asked.query) if asked.query else None
+    accepts, pieces = labels or (None, ())
 
     async def run() -> Result:
         writers = services.drafts.writers() if asked.details else None
-        page = await services.store.read_long(listing.agents, Listing(asked, writers, *(labels or ())), packer())
+        unseen = await hidden(services.store, asked.without_tag)
+        wanted = Listing(asked, writers, accepts, pieces, unseen)
+        page = await services.store.read_long(listing.agents, wanted, packer())
         return {"agents": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 
 
-def agent(services: Services, call: Call, agent: Agent, _: params.Nothing) -> Job:
+def agent(services: Services, call: Call, agent: Agent, asked: params.Described) -> Work:
     """Describe one agent and its current state."""
-    bus = services.registry.bus
-    return Read(lambda state: info(state.profile, state.conversation, bus.attached(agent.row)), call.answer)
+
+    def describe(state: State) -> Result:
+        return info(state.profile, state.conversation, services.registry.bus.attached(agent.row))
+
+    async def describe_unless_hidden() -> Result:
+        found = await look(services.registry, agent, describe)
+        if agent.row in await hidden(services.store, asked.without_tag):
+            raise not_found(found["id"])
+        return found
+
+    return Read(describe, call.answer) if asked.without_tag is None else Deferred(describe_unless_hidden)
 
 
 def facts(services: Services, _call: Call, agent: Agent, _: params.Nothing) -> Deferred:

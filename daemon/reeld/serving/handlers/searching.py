@@ -15,6 +15,7 @@ from reeld.search.service import HitPage, Start
 from reeld.search.volumes import Place
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
+from reeld.store.hidden import hidden
 
 _ROLES = {**ROLES, "system": "system"}
 # A place after everything that was ever said.
@@ -94,7 +95,8 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
         kinds = frozenset(kind for kind in (KINDS if kinds is None else kinds) if _ROLES.get(kind) in filters.roles)
     if frozenset() in (agents, kinds):
         return None
-    return Criteria(query, agents, kinds, filters.live, filters.since, filters.until)
+    unseen = await hidden(services.store, asked.without_tag)
+    return Criteria(query, agents, kinds, filters.live, filters.since, filters.until, unseen)
 
 
 def _both(some: frozenset[int] | None, others: AbstractSet[int]) -> frozenset[int]:

@@ -45,18 +45,25 @@ def test_every_setting(file: Path) -> None:
         '[providers.claude]\ncommand = "ask-claude -x"\nformat = "anthropic"\nset = { max_tokens = 9 }\n'
         '[aliases]\nlast = "show --last 1"\n[prices]\nmine = { input = 1, output = 2.5 }\n'
         '[contexts]\nmine = 32768\n[import]\nsecrets = "mask"\n'
+        "[mcp]\nwrite = true\nimport = false\n"
     )
     providers = {"claude": {"command": "ask-claude -x", "format": "anthropic", "set": {"max_tokens": 9}}}
 
     aliases, prices = {"last": "show --last 1"}, {"mine": {"input": 1, "output": 2.5}}
 
     given = (False, "never", "less -R", "demo", False, "ask --fast", providers, aliases, prices, {"mine": 32768})
-    assert Settings(*given, importing={"secrets": "mask"}) == load()
+    assert Settings(*given, importing={"secrets": "mask"}, mcp={"write": True, "import": False}) == load()
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("[mcp]\nwrite = 1", " line 2: mcp: write: write true or false, not 1"),
+        (
+            "[mcp]\nsecrets = true",
+            " line 2: mcp: secrets: there is no such setting; there are write, import and show_secrets",
+        ),
+        ("mcp = 1", " line 1: mcp: write lines such as [mcp], then write = true, not 1"),
         ("hints = x", ": Invalid value (at line 1, column 9); correct it there"),
         ("\nhint = true", " line 2: hint: there is no such setting (did you mean hints?)"),
         ("zzz = 1", "there are hints, color, pager, agent, start, via, providers, aliases, prices"),

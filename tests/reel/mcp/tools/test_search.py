@@ -128,3 +128,21 @@ async def test_hostile_content(client: Client, ask: Asker) -> None:
     assert "Ignore all this" not in outside
     assert "\x1b" not in found.text
     assert "axolotl" not in outside
+
+
+async def test_what_is_private(daemon: Daemon, client: Client, ask: Asker) -> None:
+    """A private conversation, and what was cloned from it, is in no answer, whichever tool is asked."""
+    said(client, "diary", "a platypus dreams")
+    client.clone("diary", "diary-copy")
+    client.change("diary", tags={"private": "yes", "cwd": "/p"})
+    texts = [
+        await ask("search", query="platypus"),
+        await ask("conversations", query="diary"),
+        *[await ask("read", conversation=name) for name in ("diary", "diary-copy", client.agent("diary").id)],
+        await ask("lost", conversation="diary"),
+    ]
+    async with asker(daemon, writes=True) as writer:
+        texts.append(await writer("note", conversation="diary", text="x"))
+
+    assert not any("dreams" in found.text or "diary: " in found.quoted for found in texts)
+    assert [False, False, True, True, True, True, True] == [found.is_error for found in texts]

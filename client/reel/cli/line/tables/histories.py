@@ -111,18 +111,25 @@ COMMANDS = (
     ),
     Command(
         "mcp",
-        "",
+        "[TOOL]",
         "let agents read earlier conversations",
         "mcp",
-        "reel mcp",
+        "reel mcp --install claude-code\n  reel mcp",
         (
+            option("--install", action="store_true", help="let TOOL start this server, after showing what changes"),
+            option("--uninstall", action="store_true", help="take that back"),
+            option("--with-hooks", action="store_true", help="with --install: read sessions in before a compaction"),
+            option("--yes", action="store_true", help="write it without asking"),
             option("--write", action="store_true", help="also let agents keep notes in conversations"),
             option("--show-secrets", action="store_true", help="show keys and passwords as they are"),
             option("--no-import", action="store_true", help="do not read in what tools have written since"),
+            option("--hook", action="store_true", help="carry out a hook of TOOL, which --with-hooks installs"),
         ),
-        notes="A server of the Model Context Protocol on stdin and stdout, which agents such as\n"
-        "Claude Code start themselves. With it, they search what was said before, read\n"
+        notes="A server of the Model Context Protocol on stdin and stdout, which agents start\n"
+        "themselves once it is installed. With it, they search what was said before, read\n"
         "it, and get back what a compaction dropped. It changes nothing, unless --write\n"
-        "lets them keep notes. Keys and passwords in what was said are hidden.",
+        "lets them keep notes. Keys and passwords in what was said are hidden, and so are\n"
+        "conversations with the tag private. TOOL is one of: claude-code, codex,\n"
+        "opencode, gemini-cli, pi, cursor, vscode, zed, claude-desktop.",
     ),
 )

@@ -1,0 +1,74 @@
+"""Conversations as resources, for clients in which a person chooses what a model reads, with completion of names."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, unquote
+
+from reel.base.errors import InvalidParams
+from reel.mcp.answers.answer import MAX_BUDGET, beginning
+from reel.mcp.protocol.frames import INVALID_PARAMS, ProtocolError
+from reel.mcp.tools.arguments import Arguments, ToolError, shown
+from reel.mcp.tools.desk import Desk
+from reel.mcp.tools.read import read
+from reel.reading.wording import flat, safe
+from reel.replies import AgentRow
+
+_BASE = "reel://conversation/"
+_PAGE = 50
+# The most that the protocol allows.
+_COMPLETIONS = 100
+_TITLE = 120
+_TYPE = "text/plain"
+TEMPLATE = {
+    "uriTemplate": f"{_BASE}{{+name}}",
+    "name": "conversation",
+    "title": "An earlier conversation",
+    "description": "The newest messages of a conversation, by its name",
+    "mimeType": _TYPE,
+}
+
+
+async def list_resources(desk: Desk, cursor: Any) -> dict[str, Any]:
+    """Return a page of the conversations of the project, the most recently changed first."""
+    try:
+        page = await desk.client.agents(
+            order="updated",
+            details=True,
+            tags=desk.scope(everywhere=False),
+            limit=_PAGE,
+            after=cursor if isinstance(cursor, str) else None,
+            without_tag=desk.hidden,
+        )
+    except InvalidParams:
+        raise ProtocolError(INVALID_PARAMS, f"there is no page {shown(cursor)}") from None
+    more = {"nextCursor": page.agents[-1].id} if page.more and page.agents else {}
+    return {"resources": [_resource(desk, row) for row in page.agents], **more}
+
+
+def _resource(desk: Desk, row: AgentRow) -> dict[str, Any]:
+    words = beginning(flat(safe(desk.mask(row.title or row.first_words or row.name))), _TITLE)
+    return {"uri": f"{_BASE}{quote(row.name)}", "name": row.name, "title": words, "mimeType": _TYPE}
+
+
+async def read_resource(desk: Desk, uri: Any) -> dict[str, Any]:
+    """Return the newest messages of a conversation.
+
+    Raises:
+        ProtocolError: there is no such resource.
+    """
+    if not isinstance(uri, str) or not uri.startswith(_BASE):
+        raise ProtocolError(INVALID_PARAMS, f"there is no resource {shown(uri)}; they are {_BASE}NAME")
+    name = unquote(uri.removeprefix(_BASE))
+    given = {"conversation": name, "budget": MAX_BUDGET}
+    try:
+        answer = await read(desk, Arguments("read", given, given))
+    except ToolError as error:
+        raise ProtocolError(INVALID_PARAMS, str(error)) from None
+    return {"contents": [{"uri": uri, "mimeType": _TYPE, "text": answer.text}]}
+
+
+async def complete_name(desk: Desk, begin: str) -> dict[str, Any]:
+    """Return the names of conversations that begin so."""
+    page = await desk.client.agents(prefix=begin, limit=_COMPLETIONS, without_tag=desk.hidden)
+    return {"completion": {"values": [row.name for row in page.agents], "hasMore": page.more}}

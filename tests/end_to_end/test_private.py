@@ -1,0 +1,35 @@
+"""What a reader without a tag does not see, over each engine."""
+
+import pytest
+
+from reel.base.errors import NotFound
+from reel.sync.client import Client
+from tests.daemon import until_indexed
+
+pytestmark = pytest.mark.usefixtures("on_each_engine")
+
+
+def test_what_is_private(client: Client) -> None:
+    """An agent with the tag, its clones, their clones, and what took it over are in no answer, nor in its limit."""
+    for name in ("open", "secret", "taker", "late"):
+        client.add(name, f"a zebra in {name}", create=True)
+    client.clone("secret", "copy")
+    client.clone("copy", "copy-of-copy")
+    client.clone("secret", into="taker")
+    client.clone("open", "fine")
+    client.change("secret", tags={"private": "yes"})
+    client.change("open", tags={"other": "private"})
+    until_indexed(client)
+    listed = client.agents(without_tag="private", limit=3)
+    found = client.search("zebra", without_tag="private", limit=4)
+
+    assert ["open", "late", "fine"] == [row.name for row in listed.agents]
+    assert not listed.more
+    assert {"open", "late"} == {hit.name for hit in found.hits}
+    assert not found.more
+    for name in ("secret", "copy-of-copy", "taker"):
+        with pytest.raises(NotFound):
+            client.agent(name, without_tag="private")
+        assert name == client.agent(name).name
+    assert "open" == client.agent("open", without_tag="private").name
+    assert 7 == len(client.agents(without_tag="nothing").agents)
