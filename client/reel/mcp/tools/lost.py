@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from reel.base.strict_json import encode
 from reel.mcp.answers.answer import Answer
 from reel.mcp.answers.cursors import Cursor
 from reel.mcp.answers.page import Page
@@ -87,7 +88,9 @@ class _TakenOut:
         self._states = {seam.seq, found.head}
         self._before = seam.before
         self._earlier = Backwards(desk.client, found.id, start, seam.before)
-        self._copied: set[str] | None = None
+        self._kept: _Kept | None = None
+        # Whether each message so far, from the end, has a copy.
+        self._is_at_end = start > seam.before
         self._is_over = False
 
     async def next(self) -> list[Message]:
@@ -96,10 +99,20 @@ class _TakenOut:
         while not wanted and not self._is_over and (window := await self._earlier.next()):
             gone = await self._gone(window)
             self._is_over = len(gone) < len(window)
-            if gone and self._copied is None:
-                self._copied = await self._refs_of_copies()
-            wanted = [each for each in gone if each.get("ref") not in (self._copied or ())]
+            if gone and self._kept is None:
+                self._kept = await self._kept_after()
+            wanted = [each for each in reversed(gone) if not self._is_kept(each)][::-1]
         return wanted
+
+    def _is_kept(self, message: Message) -> bool:
+        """Return whether a compaction has put a copy of a message behind its summary, or in front of it.
+
+        A copy by an import has the id of its original in its own. Other copies are those of the last messages, in
+        their order: a message that only says the same as a later one is lost.
+        """
+        kept = self._kept or _Kept(frozenset(), frozenset())
+        self._is_at_end = self._is_at_end and _words_of(message) in kept.words
+        return self._is_at_end or message.get("ref") in kept.originals
 
     async def _gone(self, window: list[Message]) -> list[Message]:
         """Return those of some messages that are in neither of the later states."""
@@ -110,11 +123,23 @@ class _TakenOut:
             there |= {each["seq"] for each in later}
         return [each for each in window if each["seq"] not in there]
 
-    async def _refs_of_copies(self) -> set[str]:
-        """Return the ids of the messages that a compaction has kept: they are in the log again, as ``id@summary``."""
+    async def _kept_after(self) -> _Kept:
+        """Return what is known of the messages behind the seam that may be copies."""
         found = self._found
         page = await self._client.messages(found.id, since=self._before, limit=_COPIES, at=found.head)
-        return {original for each in page.messages if (original := each.get("ref", "").rpartition("@")[0])}
+        originals = (each.get("ref", "").rpartition("@")[0] for each in page.messages)
+        return _Kept(frozenset(filter(None, originals)), frozenset(map(_words_of, page.messages)))
+
+
+class _Kept(NamedTuple):
+    """The ids of messages of which there are copies behind a seam, and what the messages there say."""
+
+    originals: frozenset[str]
+    words: frozenset[str]
+
+
+def _words_of(message: Message) -> str:
+    return encode([message["role"], message["content"]])
 
 
 def _answer(found: AgentInfo, page: Page, seam: _Seam, own: str, *, more: bool) -> Answer:

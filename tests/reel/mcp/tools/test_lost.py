@@ -60,6 +60,17 @@ async def test_a_compaction(client: Client, ask: Asker) -> None:
     assert [2, 3] == found.seqs
 
 
+async def test_a_compaction_that_copies_the_end(client: Client, ask: Asker) -> None:
+    """Copies without an id of their original are known as those of the last messages; an equal one before is lost."""
+    texts = ["go on", "first", "go on", "last"]
+    say(client, "compacting", *texts)
+    client.clear("compacting")
+    say(client, "compacting", "a summary", *texts[-2:])
+    found = await ask("lost", conversation="compacting")
+
+    assert [2, 3] == found.seqs
+
+
 async def test_what_was_undone(client: Client, ask: Asker) -> None:
     """A clear that was undone took nothing out, and what an undo took out is lost."""
     say(client, "undone", "a", "b")
