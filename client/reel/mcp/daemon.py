@@ -46,7 +46,7 @@ class Daemon:
                     self._tell()
                     await anyio.sleep_forever()
             except ReelError as error:
-                self._client, self._error = None, error
+                self._error = error
                 self._tell()
 
     def _tell(self) -> None:

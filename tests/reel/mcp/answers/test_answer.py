@@ -1,5 +1,6 @@
 """Answers: fences that nothing said can end, and a room that is never exceeded."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,11 +32,13 @@ def test_what_was_said_cannot_end_the_fence(said: str) -> None:
     assert ["before", "after"] == [lines[0], lines[-1]]
 
 
-def test_text_that_imitates_a_fence() -> None:
-    """A text that holds the fence of its own answer gets another one."""
-    said = Answer((), "hello").text
+def test_a_text_with_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mark that the text happens to have is not taken; with marks of a digit, most texts have some."""
+    monkeypatch.setattr("reel.mcp.answers.answer._MARK_DIGITS", 1)
+    for number in range(50):
+        said = f"0123456789abcde {number}"
 
-    assert Answer((), said).text.splitlines()[1] not in said
+        assert "--- f ends" == Answer((), said).text.splitlines()[-1]
 
 
 @given(st.text(min_size=1), st.text(max_size=50))
