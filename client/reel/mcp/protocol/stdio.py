@@ -35,7 +35,7 @@ async def write_all(descriptor: int, data: bytes) -> None:
     """Write all of it, without keeping anybody else from running.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
+        OSError: nobody reads any more, or it is a file without room.
     """
     # In a thread: if the pipe were not to block, it would not block for those who share it either.
     await anyio.to_thread.run_sync(_write, descriptor, data)

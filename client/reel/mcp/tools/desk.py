@@ -56,12 +56,15 @@ class Desk(NamedTuple):
         Raises:
             ToolError: the daemon cannot leave it out.
         """
-        server = self.client.server
-        if server is None or "without_tag" not in server.features:
+        if not self.knows("without_tag"):
             raise ToolError(
                 "this reeld is an older one, which shows what is private: ask the user to run reel stop once"
             )
         return PRIVATE
+
+    def knows(self, feature: str) -> bool:
+        """Return whether the daemon knows a part of the protocol."""
+        return self.client.server is not None and feature in self.client.server.features
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.

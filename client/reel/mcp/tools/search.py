@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
 from reel.mcp.answers.rendering import moment
@@ -49,9 +51,11 @@ async def search(desk: Desk, given: Arguments) -> Answer:
 async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
     everywhere, after = given.flag("everywhere"), given.text("cursor") or None
     dirs = [desk.directory] if desk.directory and not everywhere else None
+    # An older daemon has another order of the best.
+    order: Literal["fresh", "best"] = "fresh" if desk.knows("ranking") else "best"
     try:
         return await desk.client.search(
-            given.text("query"), order="fresh", limit=limit, after=after, dirs=dirs, without_tag=desk.hidden
+            given.text("query"), order=order, limit=limit, after=after, dirs=dirs, without_tag=desk.hidden
         )
     except InvalidParams as error:
         raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None

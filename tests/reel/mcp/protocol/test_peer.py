@@ -147,15 +147,16 @@ async def test_what_was_asked_before_the_client_left() -> None:
         assert {"of": 1} == (await client.hear())["result"]
 
 
-async def test_a_client_that_reads_no_more() -> None:
-    """The end of the client's reading end is the end."""
+@pytest.mark.parametrize("error", [BrokenPipeError, OSError])
+async def test_a_client_that_reads_no_more(error: type[OSError]) -> None:
+    """The end of the client's reading end is the end, and so is a full disk."""
 
     async def lines() -> AsyncIterator[bytes]:
         yield b'{"id": 1, "method": "x"}'
         await anyio.sleep_forever()
 
     async def write(_line: bytes) -> None:
-        raise BrokenPipeError
+        raise error
 
     with anyio.fail_after(PATIENCE):
         await Peer(lines(), write, _handle, lambda _: None).run()
