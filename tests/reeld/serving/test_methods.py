@@ -45,7 +45,8 @@ PROTOCOL = {
     "histories": "agents since? limit? kinds? max_bytes?",
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
-    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait? without_tag?",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
+    " without_tag?",
     "hits": "query limit? after? above?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then? upto?",
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
