@@ -102,6 +102,7 @@ VALUES: dict[str, Any] = {
     "then": ["And?"],
     "upto": 0,
     "without_tag": "private",
+    "wait": 0,
     "since": 0,
     "last": 0,
     "max_bytes": 0,

@@ -15,6 +15,8 @@ from reel.replies import Hit, HitsPage
 
 _HITS = 12
 _MOST_HITS = 100
+# Milliseconds that the index has for what was said a moment ago; it usually needs fewer.
+_WAIT = 300
 # The bytes of a snippet, and of a title.
 _SNIPPET = 500
 _TITLE = 120
@@ -51,11 +53,12 @@ async def search(desk: Desk, given: Arguments) -> Answer:
 async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
     everywhere, after = given.flag("everywhere"), given.text("cursor") or None
     dirs = [desk.directory] if desk.directory and not everywhere else None
-    # An older daemon has another order of the best.
+    # An older daemon has another order of the best, and does not wait for its index.
     order: Literal["fresh", "best"] = "fresh" if desk.knows("ranking") else "best"
+    wait = _WAIT if desk.knows("ranking") else None
     try:
         return await desk.client.search(
-            given.text("query"), order=order, limit=limit, after=after, dirs=dirs, without_tag=desk.hidden
+            given.text("query"), order=order, limit=limit, after=after, dirs=dirs, wait=wait, without_tag=desk.hidden
         )
     except InvalidParams as error:
         raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
