@@ -50,7 +50,8 @@ SIGNATURES = {
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",
-    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
+    " without_tag?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -102,7 +103,6 @@ VALUES: dict[str, Any] = {
     "then": ["And?"],
     "upto": 0,
     "without_tag": "private",
-    "wait": 0,
     "since": 0,
     "last": 0,
     "max_bytes": 0,
