@@ -11,12 +11,12 @@ from reel.reading.short_names import LEAST, digits_of, short_forms, shortest
 from reeld.store.connection import Connection, Texts
 
 # The names that end with one of these, or have one of them at the beginning of their only part below the tool. Each has
-# as many characters as a form has at least. IS TRUE lets PostgreSQL look them up in a hash: without it, the daemon's
-# connections compare every name with every one of them, 10 s for 100,000 names.
+# as many characters as a form has at least. Because these are alternatives, PostgreSQL looks them up in a hash; in a
+# statement of their own, the daemon's connections compare every name with every one of them, 10 s for 100,000 names.
 ALIKE = """
-    SELECT name FROM agents WHERE (substr(name, length(name) - 7) IN (SELECT value FROM json_each(:ends))) IS TRUE
+    SELECT name FROM agents WHERE substr(name, length(name) - 7) IN (SELECT value FROM json_each(:ends))
     OR (
-        (substr(name, instr(name, '/') + 1, 8) IN (SELECT value FROM json_each(:ends))) IS TRUE
+        substr(name, instr(name, '/') + 1, 8) IN (SELECT value FROM json_each(:ends))
         AND instr(substr(name, instr(name, '/') + 1), '/') = 0
     )
 """
