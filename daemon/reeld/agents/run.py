@@ -45,8 +45,6 @@ class Run:
             try:
                 self._stage_next(write)
             except NotInMemory:
-                if self.staged:  # commit what there is, and stage this command again
-                    return
                 assert isinstance(write, Write) and write.apart is not None, "only these look back"  # noqa: S101, PT018
                 mailbox[0] = write.apart()
                 return

@@ -74,6 +74,15 @@ async def test_wherever_a_message_is_read(connect: Connect) -> None:
     assert [7] == await marks(peer)
 
 
+async def test_results_that_are_written_together(connect: Connect) -> None:
+    """What takes the place of what is in the same transaction is marked too."""
+    peer = connect()
+    await peer.call("create", "demo")
+    await peer.ask(*(("add", "demo", [message]) for message in (*ASKED, DONE)))
+
+    assert [5] == await marks(peer)
+
+
 async def test_after_an_undo_a_first_result_is_not_marked(connect: Connect) -> None:
     """What a result takes the place of is what is before it in the conversation, not in the log."""
     peer = connect()
