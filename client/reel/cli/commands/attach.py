@@ -37,8 +37,8 @@ def attach(ctx: Context) -> int:
     """Take part in a conversation until the user leaves."""
     if not is_interactive(sys.stdin, sys.stdout):
         raise UsageError("attach needs a terminal; in a script, use: reel follow, and reel add")
-    # A lost connection is reported at once, and the retries are made here.
     info = ctx.client.agent(ctx.agent)
+    # A lost connection is reported at once, and the retries are made here.
     ctx.client.give_up_after(0)
     _Attached(ctx, info).run()
     return OK
@@ -134,6 +134,8 @@ class _Attached(Talk):
         call = requests.add(self._id, [message], key=new_id())
         added = retry_until_running(self._ctx, lambda: self._ctx.client.call(call), self._live.lose)
         self._on_screen.update(range(added.first, added.head + 1))
+        if added.first == self._seen + 1:  # nothing came before it that is not on the screen
+            self._seen = added.head
 
     def _undo(self, _: str) -> None:
         self._ctx.client.undo(self._id, if_seq=self._seen)
