@@ -14,7 +14,7 @@ from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.histories import History, look, note
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
-from reel.cli.commands.shared.kept_originals import Keep, kept_originals, readmit
+from reel.cli.commands.shared.kept_originals import Keep, follow_purges, kept_originals
 from reel.cli.commands.shared.watcher import only_watcher
 from reel.cli.commands.shared.watching import Watch, connected
 from reel.cli.line.arguments import UsageError
@@ -202,7 +202,7 @@ def _import(
         stones.remove(importer.totals.restored)
     importer.totals.secrets, importer.totals.is_masked = masking.found, masking.is_masking
     if not importer.totals.interrupted:
-        readmit(ctx, history.tool, history.sources, importer.totals.restored)
+        follow_purges(ctx, history.tool, history.sources, importer.totals)
         history.problems.extend(keep(history.tool, history.sources))
         note(ctx, history, importer.totals)
     return importer.totals

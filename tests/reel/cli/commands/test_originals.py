@@ -209,6 +209,22 @@ def test_a_purge_before_originals_are_kept(reel: Reel, name: str, home: Path) ->
     assert [] == listed(reel)
 
 
+def test_a_purge_by_another_client(reel: Reel, client: Client, name: str, home: Path) -> None:
+    """The next import erases the original of a database with it, and keeps it no more; others stay."""
+    tool, write_history = PROGRAMS["llm"]
+    place = write_history(home / "its files", name, 1)
+    write(home, talk(f"{name}-2"))
+    reel("import", "--yes")
+    reel("import", tool.rstrip("/"), str(place))
+    assert 2 == len(listed(reel))
+
+    client.purge(f"llm/{name}")
+    for _ in range(2):
+        reel("import", tool.rstrip("/"), str(place))
+        reel("import", "--yes")
+        assert [f"{name}-2.jsonl"] == listed(reel)
+
+
 def test_a_redaction(reel: Reel, session: str, home: Path) -> None:
     """What is erased in a conversation is not left in its original."""
     write(home, talk(session))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from reel.cli.line.context import Context
 from reel.daemon.address import state_directory
+from reel.importing.adding.importer import Totals
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
 from reel.importing.originals.keeping import Keeper, erased_file
@@ -39,16 +40,29 @@ def kept_originals(ctx: Context) -> Iterator[Keep]:
         yield lambda tool, sources: [] if tool.name == "reel" else keeper.keep(tool, sources, _tombstones(ctx).has)
 
 
-def readmit(ctx: Context, tool: Tool, sources: Collection[Source], conversations: Collection[str]) -> None:
-    """Forget that the files of conversations were erased: these were brought back."""
-    files = [
-        erased_file(str(path))
+def follow_purges(ctx: Context, tool: Tool, sources: Collection[Source], totals: Totals) -> None:
+    """Erase the originals of what an import found to be purged, by anybody, and keep again what it brought back.
+
+    Args:
+        ctx: what the command runs with.
+        tool: the tool that was read.
+        sources: its sources.
+        totals: what became of them.
+    """
+    if restored := _files_of(tool, sources, totals.restored):
+        _tombstones(ctx).remove(map(erased_file, restored))
+    if purged := _files_of(tool, sources, totals.purged):
+        erase_originals(ctx, totals.purged, purged)
+
+
+def _files_of(tool: Tool, sources: Collection[Source], conversations: Collection[str]) -> set[str]:
+    """Return the files of the sources of conversations, or of a common beginning of their names."""
+    return {
+        str(path)
         for source in sources
-        if any(name.startswith(source.conversation) for name in conversations)
+        if any(f"{name}/".startswith(f"{source.conversation}/") for name in conversations)
         for path in (source.path, *tool.beside(source))
-    ]
-    if files:
-        _tombstones(ctx).remove(files)
+    }
 
 
 def erase_originals(ctx: Context, conversations: Collection[str], files: Collection[str]) -> None:
