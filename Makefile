@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters coverage editors crash fuzz soak bench bench-large bench-long profile docs picture man vsix clean
+.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters coverage editors crash fuzz soak bench recall bench-large bench-long profile docs picture man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -133,6 +133,9 @@ soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
 bench: $(READY)  ## measure it on this machine, beside comparable programs (five minutes; ROW=add-64 for one row, ROW=all for all)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m tests.bench $(ROW)
+
+recall: $(READY)  ## ask questions about transcripts (TRANSCRIPTS=DIR with a folder for each tool, QUESTIONS=FILE)
+	TRANSCRIPTS=$(TRANSCRIPTS) QUESTIONS=$(QUESTIONS) $(BIN)/python -m tests.recall
 
 bench-large: $(READY)  ## measure a file of ten million events (EVENTS=10000000; some minutes, 4 GB)
 	$(BIN)/python -m tests.bench.large $(EVENTS)

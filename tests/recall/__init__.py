@@ -1,0 +1,1 @@
+"""How often a search finds what somebody remembers: ``make recall``."""

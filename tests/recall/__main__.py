@@ -1,0 +1,85 @@
+"""``make recall TRANSCRIPTS=DIR QUESTIONS=FILE``: how often a search finds the answer, beside FTS5 with ``OR``.
+
+``DIR`` has a folder for each tool, as ``reel import`` names them, with what that tool keeps. Nothing of it is changed.
+"""
+
+import os
+import re
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from reel.cli.line.run import run
+from reel.sync.client import Client
+from reeld.search.texts import text_of
+from tests.bench.search import caught_up
+from tests.bench.setting import running
+from tests.recall.questions import Found, Question, ask, read
+
+# The conversation and the text of an event, by its id.
+Texts = dict[int, tuple[str, str]]
+
+
+def main(transcripts: Path, questions: Path) -> None:
+    """Print a table."""
+    asked = read(questions)
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        with running(directory) as daemon:
+            client = daemon.client()
+            for tool in sorted(transcripts.iterdir()):
+                with redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # what it cannot read, it leaves out
+                    run(["--socket", daemon.socket, "import", "--yes", tool.name, str(tool)])
+            caught_up(client)
+            texts = _texts(directory / "reel.db")
+            print(f"{len(texts):,} messages in {len({name for name, _ in texts.values()})} conversations")
+            print(f"{'':32}  first query at 1, 5, 10  best of three at 5  the question at 5")
+            _print("reel, best", _all(client, texts, asked, "best"))
+            for kind in sorted({question.kind for question in asked}):
+                _print(f"  {kind}", _all(client, texts, [each for each in asked if each.kind == kind], "best"))
+            _print("reel, every word", _all(client, texts, asked, "newest"))
+        with closing(_plain(texts)) as plain:
+            _print("FTS5, OR and bm25", ask(asked, lambda query: [texts[row] for row in _rows(plain, query)]))
+
+
+def _texts(database: Path) -> Texts:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        query = "SELECT e.id, a.name, e.kind, e.content, e.data_json FROM events e JOIN agents a ON a.id = e.agent"
+        rows = [(event, name, text_of(*row)) for event, name, *row in connection.execute(query)]
+    return {event: (name, text) for event, name, text in rows if text}
+
+
+def _all(client: Client, texts: Texts, questions: Sequence[Question], order: str) -> Found:
+    def search(query: str) -> list[tuple[str, str]]:
+        hits = client.search(query, order=order, limit=10).hits  # type: ignore[arg-type]  # one of the orders
+        return [texts[hit.id] for hit in hits]
+
+    return ask(questions, search)
+
+
+def _plain(texts: Texts) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61')")
+    connection.executemany(
+        "INSERT INTO texts (rowid, text) VALUES (?, ?)", ((id_, text) for id_, (_, text) in texts.items())
+    )
+    return connection
+
+
+def _rows(plain: sqlite3.Connection, query: str) -> list[int]:
+    words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", query))
+    found = plain.execute("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 10", (words,))
+    return [row for (row,) in found]
+
+
+def _print(name: str, found: Found) -> None:
+    first = ", ".join(f"{count}" for count in found.first.values())
+    print(f"{name:32}  {first:>15} of {found.questions:<4} {found.best_of_three:>18}  {found.itself:>17}")
+
+
+if __name__ == "__main__":
+    main(Path(os.environ["TRANSCRIPTS"]), Path(os.environ["QUESTIONS"]))
