@@ -20,7 +20,7 @@ from reeld.core.events import Event, Mark, Node
 from reeld.core.milestones import Milestone
 from reeld.core.rows import CheckedRow, with_metadata
 
-# The records that are looked at: at most 1 ms in memory, and 0.1 s in the log.
+# The records that are looked at: at most 2 ms in memory, and 0.1 s in the log.
 FARTHEST = 10_000
 
 
