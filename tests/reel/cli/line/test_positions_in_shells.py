@@ -3,6 +3,7 @@
 import pytest
 
 from reel.cli.line.shells.positions import Wanted, wanted
+from reel.mcp.wiring.tools import TOOLS
 
 _ALIASES = {"last": "show --last 1", "note": "add --role user", "more": "add demo"}
 
@@ -97,3 +98,9 @@ def test_what_the_daemon_is_asked() -> None:
     assert "demo" == at("reel rewind -a demo ").agent
     assert "/x" == at("reel --socket /x show ").socket
     assert "/x" == at("reel show --socket /x ").socket
+
+
+def test_tools_that_start_the_server_for_agents() -> None:
+    """The tools offered are those that the command knows, not those whose histories can be imported."""
+    assert [tool.name for tool in TOOLS] == words("reel mcp ")
+    assert ["cursor"] == words("reel mcp --install cu")

@@ -11,6 +11,7 @@ from reel.cli.line.arguments import arity
 from reel.cli.line.command import COMMON, Command, Option, option, options_of
 from reel.cli.line.overview import TOPICS
 from reel.cli.line.table import all_commands, command_names, look_up
+from reel.cli.line.tables.histories import STARTERS
 from reel.cli.line.tables.itself import EDITORS
 from reel.importing import MODULES
 
@@ -147,7 +148,8 @@ def _first(command: Command, positional: str) -> Wanted:
     name = _name(positional)
     if name == "NAME":
         return Wanted(ALL_AGENTS if command.name == "revive" else AGENTS)
-    lists = {"COMMAND": (*command_names(), *TOPICS), "EDITOR": EDITORS, "TOOL": tuple(MODULES)}
+    tools = STARTERS if command.name == "mcp" else tuple(MODULES)
+    lists = {"COMMAND": (*command_names(), *TOPICS), "EDITOR": EDITORS, "TOOL": tools}
     choices = lists.get(name, name.split("|") if "|" in name else ())
     return Wanted(_KINDS.get(name, _WORDS), [Offer(choice) for choice in choices])
 

@@ -7,6 +7,8 @@ from reel.said.formats import FORMATS
 
 # The forms of reel export, beside the formats of providers.
 EXPORTS = ("markdown", "html", "jsonl")
+# The tools that can start the server for agents, as in reel.mcp.wiring.tools, which a completion need not import.
+STARTERS = ("claude-code", "codex", "opencode", "gemini-cli", "pi", "cursor", "vscode", "zed", "claude-desktop")
 
 COMMANDS = (
     Command(
