@@ -137,6 +137,14 @@ def test_a_word_that_nobody_used(made: Make) -> None:
     assert [] == said.best("xylophone")
 
 
+def test_few_guesses(made: Make) -> None:
+    """Of a query with very many unknown words, only the first are looked for among the known ones."""
+    said = made("validator")
+
+    assert {} == said.plan(f"{'unknown ' * 12}validater").instead
+    assert ["validator"] == said.plan(f"{'unknown ' * 11}validater").instead["validater"]
+
+
 def test_inflections(made: Make) -> None:
     """A rare word finds others with the same beginning."""
     said = made("переводы на сервере", "validated it", "он запускается")
