@@ -37,7 +37,8 @@ SIGNATURES = {
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
     "purged": "ids",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?"
+    " ids?",
     "agent": "agent without_tag?",
     "messages": "agent since? limit? last? at? max_bytes?",
     "items": "agent format since? limit? last? at? max_bytes?",

@@ -27,6 +27,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     source: str | None = None,
     short: str | None = None,
     without_tag: str | None = None,
+    ids: Sequence[str] | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents in the order of their creation.
 
@@ -47,6 +48,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
             daemon knows this if its ``features`` name ``short_names``.
         without_tag: only agents that have neither this tag nor messages of one that has it, as a clone of it does. A
             daemon knows this if its ``features`` name ``without_tag``.
+        ids: only the agents with these ids, at most 10,000. A daemon knows this if its ``features`` name ``ids``.
     """
     return call("agents", reply_reader(replies.AgentsPage), locals(), items="agents")
 

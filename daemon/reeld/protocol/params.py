@@ -190,6 +190,7 @@ class Agents(NamedTuple):
     source: _String | None = None
     short: _String | None = None
     without_tag: _Label | None = None
+    ids: Annotated[list[str], to.addresses] | None = None
 
 
 class Described(NamedTuple):

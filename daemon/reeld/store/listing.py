@@ -17,7 +17,7 @@ from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import Agents, State
 from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
-from reeld.store.connection import Connection, Numbers
+from reeld.store.connection import Connection, Numbers, Texts
 from reeld.store.milestones import chain
 from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
@@ -141,6 +141,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     if asked.source is not None:
         where.append("a.source = (SELECT id FROM agents WHERE uid = :source)")
         values["source"] = asked.source
+    if asked.ids is not None:
+        where.append("a.uid IN (SELECT value FROM json_each(:ids))")
+        values["ids"] = Texts(asked.ids)
     if listing.hidden:
         where.append("a.id NOT IN (SELECT value FROM json_each(:hidden))")
         values["hidden"] = Numbers(sorted(listing.hidden))

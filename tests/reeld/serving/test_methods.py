@@ -36,7 +36,8 @@ PROTOCOL = {
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
     "purged": "ids",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?"
+    " ids?",
     "agent": "agent without_tag?",
     "facts": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",

@@ -66,6 +66,16 @@ def test_agents_of_a_form(named: Rows, expected: list[str], form: str) -> None:
     assert expected == [unpackb(agent)["name"] for agent in page.items]
 
 
+def test_agents_with_these_ids(named: Rows) -> None:
+    """A list has only the agents whose ids are asked for, with their short forms; other ids are skipped."""
+    listed = agents(named.connection, Listing(Agents(limit=9)), packer()).items
+    ids = [unpackb(agent)["id"] for agent in listed if unpackb(agent)["name"] in {SESSION, "demo"}]
+    page = agents(named.connection, Listing(Agents(limit=9, details=True, ids=[*ids, "none"]), drafts={}), packer())
+
+    assert ["claude-code/64913c3b", "demo"] == [unpackb(agent)["short"] for agent in page.items]
+    assert [] == agents(named.connection, Listing(Agents(ids=[])), packer()).items
+
+
 def test_plan_of_a_server(named: Rows, path: str) -> None:
     """Each name is looked up in a hash of the ends, and not compared with every one of them."""
     if not is_url(path):

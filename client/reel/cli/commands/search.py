@@ -6,7 +6,7 @@ import sys
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
-from reel.cli.commands.shared.searches import more_by, search_for
+from reel.cli.commands.shared.searches import as_people_read, more_by, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -30,6 +30,7 @@ def search(ctx: Context) -> int:
     if not ctx.words:
         return _search_as_typed(ctx)
     args, query = ctx.args, " ".join(ctx.words)
+    for_a_person = ctx.out.terminal and not ctx.out.as_json
     limit = args.limit or _HITS
     call = search_for(ctx, query, min(limit, _PAGE))
     behind = 0
@@ -38,7 +39,7 @@ def search(ctx: Context) -> int:
     with ctx.out.waiting("searching"):
         for page in ctx.client.pages(call):
             behind, instead = page.behind, page.instead or {}
-            hits += page.hits
+            hits += as_people_read(ctx.client, page.hits) if for_a_person else page.hits
             if len(_counted(ctx, hits)) >= limit:
                 break
     hits = _counted(ctx, hits)[:limit]

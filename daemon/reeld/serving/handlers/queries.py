@@ -73,6 +73,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "clone_sent",
             "purged",
             "ranking",
+            "ids",
         ],
         "limits": {
             "message": call.peer.limits.message,

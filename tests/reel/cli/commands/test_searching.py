@@ -1,5 +1,6 @@
 """``reel search``."""
 
+import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -179,6 +180,23 @@ def test_conversation_by_its_short_name(reel: Reel, client: Client, name: str) -
     assert 1 == len(reel("search", f"xx{name}", "agent:0a1b2c3d", "--json").documents)
     assert 1 == reel("search", f"xx{name}", "agent:nobody-at-all").status
     assert "no conversation nobody-at-all" in on_terminal("search", f"xx{name}", "agent:nobody-at-all")
+
+
+def test_short_names_above_hits(reel: Reel, client: Client, name: str) -> None:
+    """At a terminal, conversations have the short forms of their names; a script gets the whole names."""
+    first, second = (f"{name}/{digits}-77b1-4d25-bc34-9ea864913c3b" for digits in ("3a1b2c3d", "3a1b2c4d"))
+    for each in (first, second):
+        client.add(each, f"xx{name}", create=True)
+    until_indexed(client)
+
+    shown = on_terminal("search", f"xx{name}")
+
+    assert {f"{name}/3a1b2c3d", f"{name}/3a1b2c4d"} == set(re.findall(rf"{name}/[\w-]+", shown))
+    assert f"{name}/3a1b2c3d\x1b[0m\n" in on_terminal("search", f"xx{name}", "-l")
+    assert f'"name":"{first}"' in on_terminal("search", f"xx{name}", "--json")
+    assert {first, second} == set(reel("search", f"xx{name}", "-l").out.splitlines())
+    assert {first, second} <= set(reel("search", f"xx{name}").out.splitlines())
+    assert {first, second} == {hit["name"] for hit in reel("search", f"xx{name}", "--json").documents}
 
 
 def test_a_query_is_missing(reel: Reel) -> None:

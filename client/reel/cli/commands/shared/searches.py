@@ -13,15 +13,17 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.meant import Meant
 from reel.cli.line.query_filters import why_meaningless
 from reel.reading.query_filters import filters, narrowed
+from reel.reading.short_names import short_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
     from reel.cli.line.context import Context
-    from reel.replies import HitsPage
+    from reel.replies import Hit, HitsPage
     from reel.requests import Call
     from reel.sync.client import Client
+    from reel.sync.methods import Methods
 
 # The daemon takes as many directories.
 _DIRECTORIES = 100
@@ -103,6 +105,19 @@ def _with_whole_names(asked: Client, query: str, *, strict: bool) -> str:
                 continue
         query = f"{query[: found.begin]}agent:{name}{query[found.end :]}"
     return query
+
+
+def as_people_read(asked: Methods, hits: list[Hit]) -> list[Hit]:
+    """Return a page of hits with the short forms of their conversations' names: one request, if a name has one."""
+    if not any(next(short_forms(hit.name), None) for hit in hits):
+        return hits
+    if asked.server is None:
+        asked.ping()
+    if asked.server is None or "ids" not in asked.server.features:
+        return hits
+    ids = list({hit.agent: None for hit in hits})
+    shown = {row.id: row.shown for row in asked.agents(ids=ids, details=True, limit=len(ids)).agents}
+    return [hit._replace(name=shown.get(hit.agent, hit.name)) for hit in hits]
 
 
 def more_by(ctx: Context, query: str) -> str:
