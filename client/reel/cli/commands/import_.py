@@ -282,7 +282,7 @@ def _report(ctx: Context, history: History, totals: Totals) -> None:
     for name in totals.purged:
         again = ctx.command("import", "--restore-purged")
         ctx.out.line(f"  {name} was purged here, and stays away; bring it back with: {again}")
-    _warn(ctx, counts.problems, counts.more_problems)
+    _warn(ctx, [*counts.problems, *totals.still_broken], counts.more_problems)
 
 
 def _outcome(totals: Totals, *, dry: bool) -> str:
@@ -352,6 +352,6 @@ def _document(history: History, totals: Totals) -> dict[str, Any]:
         "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
         "killed": totals.killed,
         "purged": totals.purged,
-        "problems": [str(problem) for problem in counts.problems],
+        "problems": [str(problem) for problem in (*counts.problems, *totals.still_broken)],
         "more_problems": counts.more_problems,
     }

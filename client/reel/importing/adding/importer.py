@@ -45,6 +45,8 @@ class Totals:
         self.sources = 0
         # The files that were read, because they are new or have changed.
         self.read: set[str] = set()
+        # What is broken in the files that were not read again, because they are unchanged: one problem of each.
+        self.still_broken: list[Problem] = []
         # Sources without a conversation.
         self.empty = 0
         # New agents beside conversations changed here, and conversations killed here.
@@ -140,6 +142,8 @@ class Importer:
                 self.totals.empty += not unchanged
                 self._unchanged.update(unchanged)
                 self._add_up()
+                if (problem := self._seen.broken(source)) is not None:
+                    self.totals.still_broken.append(problem)
             elif self._seen.is_postponed(source):
                 self.totals.sources += 1
                 self.totals.bytes += source.size
@@ -248,6 +252,8 @@ class Importer:
         totals.sources += 1
         totals.bytes += read.source.size
         complete = read.readable and not read.killed and not read.counts.unfinished
+        refused = [problem for conversation in read.conversations for problem in conversation.problems]
+        broken, more = [*read.counts.problems, *refused], read.counts.more_problems
         for conversation in read.conversations:
             totals.messages += conversation.added
             totals.known += conversation.known
@@ -269,7 +275,7 @@ class Importer:
         totals.read.add(read.source.path)
         if complete:
             self._agents.heads |= {agent: head for agent, (head, _) in agents.items()}
-            self._seen.add(read.source, agents)
+            self._seen.add(read.source, agents, broken, more)
         else:
             self._seen.postpone(read.source)
 

@@ -4,15 +4,16 @@ This is only an optimization: without it, everything is read again, and found to
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reel.importing.adding import state_file
 from reel.importing.adding.trials import Trials
-from reel.importing.steps import Source
+from reel.importing.steps import Problem, Source
 from reel.importing.values import digest
+from reel.reading.wording import count
 
 # Incremented when the readers or the keys change: what was read before is read again.
 _VERSION = 5
@@ -31,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Seen:
-    """The sources that were imported, with their sizes and times, and the conversations and heads of their agents.
+    """The sources that were imported: their sizes and times, what is broken in them, and the heads of their agents.
 
     Args:
         path: the file that stores this.
@@ -59,10 +60,18 @@ class Seen:
             heads: the head of each existing agent, by its id.
         """
         match self._sources.get(_key(source)):
-            case [*like, dict(agents)]:
+            case [size, modified, facts, *_, dict(agents)]:
                 has_all = all(heads.get(agent, -1) >= head for agent, (head, _) in agents.items())
-                if tuple(like) == _like(source) and has_all:
+                if (size, modified, facts) == _like(source) and has_all:
                     return list(agents)
+        return None
+
+    def broken(self, source: Source) -> Problem | None:
+        """Return the first problem of a source that was imported, and how many more it has; ``None`` if all is well."""
+        match self._sources.get(_key(source)):
+            case [_, _, _, int(line), str(what), int(more), _]:
+                others = f", and {count(more, 'more problem')} in it" if more else ""
+                return Problem(source.path, line, f"{what}{others}")
         return None
 
     def has(self, source: Source) -> bool:
@@ -82,9 +91,19 @@ class Seen:
         kept: Any = [found[-1] for found in self._sources.values()]
         return {agent: name for agents in kept for agent, (_, name) in agents.items() if agent not in heads}
 
-    def add(self, source: Source, agents: Mapping[str, tuple[int, str]]) -> None:
-        """Record that a source was imported into agents, with their current heads and the names of conversations."""
-        self._sources[_key(source)] = [*_like(source), dict(agents)]
+    def add(
+        self, source: Source, agents: Mapping[str, tuple[int, str]], problems: Sequence[Problem] = (), more: int = 0
+    ) -> None:
+        """Record that a source was imported.
+
+        Args:
+            source: the source.
+            agents: the agents that have it, with their current heads and the names of conversations.
+            problems: what could not be read of it.
+            more: how much more could not be.
+        """
+        broken = [problems[0].line, problems[0].what, len(problems) - 1 + more] if problems else []
+        self._sources[_key(source)] = [*_like(source), *broken, dict(agents)]
         self._trials.succeed(_key(source))
         self._is_changed = True
 

@@ -436,6 +436,25 @@ def test_broken_lines(reel: Reel, session: str, agent: str, tmp_path: Path) -> N
     assert "Right" in texts(reel, agent)
 
 
+def test_lines_that_are_still_broken(reel: Reel, session: str, tmp_path: Path) -> None:
+    """Each import says in one line what is broken in a file that it does not read again, until that is mended."""
+    path = tmp_path / f"{session}.jsonl"
+    said = '{"role": "user", "content": "Hi"}\n'
+    path.write_text(f"{said}{{nonsense\n{said}nor this\n")
+    command = ["import", "jsonl", str(path)]
+
+    first, *later = (reel(*command).err.splitlines() for _ in range(3))
+    listed = reel(*command, "--json").documents[0]["problems"]
+    path.write_text(said * 4)
+    mended = [reel(*command).err for _ in range(2)]
+
+    why = f"reel: {path}:2: not JSON: "
+    assert [True, f"reel: {path}:4: not JSON: "] == [first[0].startswith(why), first[1][: len(why)]]
+    assert [[f"{first[0]}, and 1 more problem in it"]] * 2 == later
+    assert [f"{first[0]}, and 1 more problem in it"] == [f"reel: {problem}" for problem in listed]
+    assert ["", ""] == mended
+
+
 def test_dry_run(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     """A dry run says what would be imported, and imports nothing."""
     save(three_turns(session), tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reel.importing.adding.seen import Seen
-from reel.importing.steps import Source
+from reel.importing.steps import Problem, Source
 
 SOURCE = Source("/x/history", "tool/demo", 10, 20)
 HEADS = {"a1": 5, "a2": 7}
@@ -48,6 +48,21 @@ def test_a_source_that_was_imported(path: str) -> None:
 def test_a_source_that_changed(path: str, source: Source) -> None:
     """Another size, time, file, conversation or tool is read."""
     assert saved(path).agents(source, HEADS) is None
+
+
+def test_what_is_broken_in_a_source(path: str) -> None:
+    """The first of its problems is known as long as it is the same source, and how many more there are."""
+    problems = [Problem("/x/history", 3, "not JSON"), Problem("/x/history", 5, "not JSON")]
+    seen = Seen(path)
+    seen.add(SOURCE, AGENTS, problems, 2)
+    seen.save()
+    later = Seen(path)
+    found = later.broken(SOURCE)
+    later.add(SOURCE, AGENTS)
+
+    assert "/x/history:3: not JSON, and 3 more problems in it" == str(found)
+    assert ["a1", "a2"] == Seen(path).agents(SOURCE, HEADS)
+    assert later.broken(SOURCE) is None
 
 
 @pytest.mark.parametrize("heads", [{}, {"a1": 5}, {"a1": 4, "a2": 7}])

@@ -101,6 +101,8 @@ class Watch:
         self._trials.succeed(tool.name)
         history = history._replace(problems=self._news(history.problems))
         totals.counts.problems = self._news(totals.counts.problems)
+        if not first:  # that was told when it was read, or at the first look
+            totals.still_broken.clear()
         if (first and history.sources) or totals.messages:
             self._report(history, totals)
         else:
