@@ -70,7 +70,7 @@ def raise_provider_error(body: Mapping[str, Any]) -> None:
     """Raise InvalidMessage with the provider's message if the body is an error instead of an answer."""
     error = body.get("error")
     if error is not None:
-        raise invalid_at("error", f"the provider did not answer: {error_message(error)}")
+        raise invalid_at("error", f"the provider refused: {error_message(error)}")
 
 
 def error_message(error: Any) -> Any:

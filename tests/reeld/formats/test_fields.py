@@ -46,7 +46,7 @@ def test_a_request_without_a_history_is_refused(value: Any, why: str) -> None:
 @pytest.mark.parametrize("error", [{"message": "Rate limit reached"}, "Rate limit reached"])
 def test_the_error_of_a_provider_is_quoted(error: Any) -> None:
     """An error body is refused with the provider's own message."""
-    with pytest.raises(InvalidMessage, match=r"error: the provider did not answer: Rate limit reached"):
+    with pytest.raises(InvalidMessage, match=r"error: the provider refused: Rate limit reached"):
         raise_provider_error({"error": error})
 
 

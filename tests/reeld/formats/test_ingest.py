@@ -187,7 +187,7 @@ def test_gemini_arguments_that_broke_off_are_not_an_object() -> None:
             'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\ndata: {"error": {"message": "Boom"}}\n\n',
             "body: the answer has no content: Boom",
         ),
-        ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider did not answer: Boom"),
+        ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider refused: Boom"),
     ],
 )
 def test_a_body_without_an_answer_is_refused(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word

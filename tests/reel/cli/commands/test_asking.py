@@ -152,7 +152,7 @@ def test_ask_if_there_is_nothing_to_answer(reel: Reel, talk: str, via: Via) -> N
 @pytest.mark.parametrize(
     ("response", "then", "expected"),
     [
-        (b'{"error": {"message": "No key"}}', "", "the provider did not answer: No key"),
+        (b'{"error": {"message": "No key"}}', "", "the provider refused: No key"),
         (b'{"error": {"message": "No key"}}', "; echo '401 \x1b[2J' >&2; exit 22", "reel: 401 \\x1b[2J\n"),
         (b"", "; exit 7", "exited with status 7"),
         (b"", "; kill -9 $$", "was ended by SIGKILL"),

@@ -49,7 +49,7 @@ def test_load_a_request(reel: Reel, name: str) -> None:
     [
         ("ingest", b"", 2, "stdin is empty"),
         ("ingest", b"<html>", 1, "invalid_message: body: the answer has no content"),
-        ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider did not answer: No key"),
+        ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider refused: No key"),
         ("load", b"{}", 1, "invalid_message: messages: is missing"),
     ],
 )

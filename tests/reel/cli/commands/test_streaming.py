@@ -77,7 +77,7 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
 
     assert (0, f"{name}: added #2 and its usage\n", "") == whole
     assert (1, "") == error[:2]
-    assert "reel: invalid_message: error: the provider did not answer: No key\n" == error.err
+    assert "reel: invalid_message: error: the provider refused: No key\n" == error.err
 
 
 @pytest.mark.parametrize(

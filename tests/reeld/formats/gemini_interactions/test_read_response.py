@@ -174,7 +174,7 @@ def test_an_interaction_that_is_incomplete(body: Json, expected: str | None) -> 
 @pytest.mark.parametrize(
     ("body", "field", "why"),
     [
-        ({"error": {"message": "no"}}, "error", "the provider did not answer: no"),
+        ({"error": {"message": "no"}}, "error", "the provider refused: no"),
         ({}, "steps", "is missing"),
         (
             answer(status="failed", errors=[{"message": "full"}]),
