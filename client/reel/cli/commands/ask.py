@@ -58,7 +58,7 @@ def ask(ctx: Context) -> int:
     else:
         ctx.out.hint(f"{ctx.agent}: added {seq_range(outcome.added.first, outcome.added.head)}")
     if problem is not None:
-        ctx.out.warn(f"the answer does not have the schema: {problem}")
+        ctx.out.warn(f"the answer does not match the schema: {problem}")
         return REFUSED
     return outcome.status
 

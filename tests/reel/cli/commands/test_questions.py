@@ -70,10 +70,10 @@ def test_what_the_format_cannot_carry(reel: Reel, name: str, via: Via, tmp_path:
 @pytest.mark.parametrize(
     ("options", "stdin", "expected"),
     [
-        (("--with", "{}"), b"", "x.bin is no text, and no picture"),
-        (("--attach", "{}"), b"", "x.bin is no text, and no picture"),
-        (("--with", "-"), b"a\0b", "stdin is no text"),
-        ((), b"a\0b", "stdin is no text"),
+        (("--with", "{}"), b"", "x.bin is neither text nor a picture"),
+        (("--attach", "{}"), b"", "x.bin is neither text nor a picture"),
+        (("--with", "-"), b"a\0b", "stdin is neither text"),
+        ((), b"a\0b", "stdin is neither text"),
         ((), b"x" * 1_000_001, "stdin has more than 1,000,000 bytes"),
         (("--with", "-", "--with", "-"), b"x", "stdin is named twice"),
     ],

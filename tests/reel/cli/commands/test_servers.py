@@ -382,4 +382,4 @@ def test_a_schema(reel: Reel, name: str, fake: Fake, settings: Path, said: str, 
     ran = reel("ask", name, "2+2?", "--create", "--schema", schema)
 
     assert json.loads(schema) == fake.bodies[0]["response_format"]["json_schema"]["schema"]
-    assert (status, bool(status)) == (ran.status, "does not have the schema" in ran.err)
+    assert (status, bool(status)) == (ran.status, "does not match the schema" in ran.err)

@@ -80,7 +80,7 @@ class Question:
         elif problem is None:
             self.add_text(heading + data.decode().removesuffix("\n").removesuffix("\r"))
         elif problem.is_binary:
-            raise UsageError(f"{what} is no text, and no picture, PDF, sound or video, so it cannot be sent")
+            raise UsageError(f"{what} is neither text nor a picture, PDF, sound or video, so it cannot be sent")
         elif self._replace:
             self.add_text(heading + data.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r"))
         else:
