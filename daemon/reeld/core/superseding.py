@@ -5,14 +5,16 @@ place of is before it on the path of the conversation, and a path never changes.
 result is added, and kept in the metadata of its message: whoever reads the message reads the mark, in whatever pages,
 in whichever clone, and after whatever undo.
 
-Nothing keeps the calls of a whole conversation at hand. The path is looked at backwards, to the newest message with a
-call of that id, which is nearly always one of the last few. A call that is further back than ``FARTHEST`` is not found,
-so that a result of no call at all costs no more than that.
+Nothing keeps the calls of a whole conversation at hand. The path is looked at backwards, to the newest turn of the
+assistant's with a call of that id, which is nearly always one of the last few messages. In a turn of several messages
+an id may come again before anybody answers, as when a model is asked once more: each of these calls has a result of its
+own, as in what is rendered. A call that is further back than ``FARTHEST`` is not found, so that a result of no call at
+all costs no more than that.
 """
 
 from collections.abc import Iterable, Sequence
 
-from reel.said.kinds import CONVERSATION
+from reel.said.kinds import CONVERSATION, ROLES
 from reel.said.messages import SUPERSEDES
 from reel.said.records import Parts
 from reeld.core.conversation import Conversation
@@ -37,14 +39,24 @@ class LookBack:
         self._wanted: dict[str, int] = {}
         # How many results each call that was found still waits for, by its id.
         self._open: dict[str, int] = {}
+        # The ids that were called in the turn that is looked at: there may be more calls of them further back in it.
+        self._turn: set[str] = set()
         self._room = FARTHEST
         # The milestone before what was looked at; ``None`` if nothing is before it.
         self.base: Milestone | None = None
         own: set[str] = set()
-        for _, parts in rows:
+        is_first_turn = True
+        for row, parts in rows:
             if parts is not None:
-                own.update(_calls_in(parts))
+                calls = _calls_in(parts)
+                own.update(calls)
+                if is_first_turn:
+                    self._turn.update(calls)
                 self._wanted.update((call_id, 0) for call_id in _results_in(parts) if call_id not in own)
+            is_first_turn = is_first_turn and not _ends_turn(row.kind)
+        # The calls of the rows that may go on with a turn.
+        self._first_turn = frozenset(self._turn)
+        self._open.update(dict.fromkeys(self._first_turn, 0))
 
     @classmethod
     def over(
@@ -67,7 +79,7 @@ class LookBack:
     @property
     def is_over(self) -> bool:
         """Whether all calls are found, or those that are not are too far back."""
-        return not self._wanted or self._room <= 0
+        return not (self._wanted or self._turn) or self._room <= 0
 
     def take(self, nodes: Iterable[Node | Event]) -> None:
         """Look at what is before the rows, and before what was looked at already, the newest first."""
@@ -77,6 +89,8 @@ class LookBack:
             if isinstance(node, Mark) or node.kind not in CONVERSATION:
                 continue
             self._room -= 1
+            if _ends_turn(node.kind):
+                self._turn.clear()
             if node.tools is not None:
                 self._look_at(*node.tools)
 
@@ -84,22 +98,27 @@ class LookBack:
         for call_id in results:
             if call_id in self._wanted:
                 self._wanted[call_id] += 1
-        made = [call_id for call_id, _ in calls if call_id in self._wanted]
-        for call_id in dict.fromkeys(made):
-            self._open[call_id] = made.count(call_id) - self._wanted.pop(call_id)
+        for call_id, _ in calls:
+            if call_id in self._wanted:
+                self._turn.add(call_id)
+                self._open[call_id] = -self._wanted.pop(call_id)
+            if call_id in self._turn:
+                self._open[call_id] += 1
 
     def marked(self) -> list[CheckedRow]:
         """Return the rows, with a mark on each message that has a later result, and on no other."""
-        open_calls = dict(self._open)
-        return [self._marked(row, open_calls) for row in self._rows]
+        open_calls, turn = dict(self._open), set(self._first_turn)
+        return [self._marked(row, open_calls, turn) for row in self._rows]
 
-    def _marked(self, given: CheckedRow, open_calls: dict[str, int]) -> CheckedRow:
+    def _marked(self, given: CheckedRow, open_calls: dict[str, int], turn: set[str]) -> CheckedRow:
+        if _ends_turn(given.row.kind):
+            turn.clear()
         parts = given.parts
         if parts is None:
             return given
-        calls = _calls_in(parts)
-        for call_id in dict.fromkeys(calls):
-            open_calls[call_id] = calls.count(call_id)
+        for call_id in _calls_in(parts):
+            open_calls[call_id] = open_calls[call_id] + 1 if call_id in turn else 1
+            turn.add(call_id)
         later = []
         for call_id in _results_in(parts):
             if call_id in open_calls:
@@ -114,6 +133,11 @@ class LookBack:
 def has_results(rows: Sequence[CheckedRow]) -> bool:
     """Return whether there are results among some rows; most rows are plain texts."""
     return any(parts is not None and parts.role == "tool" for _, parts in rows)
+
+
+def _ends_turn(kind: str) -> bool:
+    """Return whether a turn of the assistant's ends before a record of this kind; a new prompt is nobody's."""
+    return ROLES.get(kind, "assistant") != "assistant"
 
 
 def _calls_in(parts: Parts) -> list[str]:

@@ -58,6 +58,19 @@ def test_a_first_result_is_not_marked() -> None:
     assert [[], [], ["c1"]] == marked([model(call(), call()), tool(result(), result()), tool(result())])
 
 
+def test_calls_of_one_turn_are_counted_together() -> None:
+    """A call that is made again before anybody answered has a result of its own, as in what is rendered."""
+    twice: list[Any] = ["Hi", model(call()), model("Again", call())]
+    results = tool(result("c1", "1")), tool(result("c1", "2")), tool(result("c1", "3"))
+
+    assert [[], [], ["c1"]] == marked([*results], twice)
+    assert [[], [], [], ["c1"]] == marked([twice[2], *results], twice[:2])
+    assert [[], [], [], [], [], ["c1"]] == marked([*twice, *results])
+    assert [[], [], [], ["c1"]] == marked([twice[2], {"role": "system", "content": "Be brief"}, *results[:2]])
+    assert [[], ["c1"], ["c1"]] == marked([*results], [*twice[:2], "Well?", twice[2]])
+    assert [[], [], ["c1"], ["c1"]] == marked([twice[2], *results], [*twice[:2], "Well?"])
+
+
 def test_what_is_not_in_memory_is_looked_at_when_it_is_asked_for() -> None:
     """The newest call of the id is what counts, wherever it is."""
     before: list[Any] = ["Hi", model(call()), tool(result()), "1", "2", "3"]
@@ -106,17 +119,23 @@ IDS = st.sampled_from("abc")
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Json | str]:
-    """Return a history in which no call has the id of a call that still waits for its result."""
+    """Return a history in which no call has the id of a call of an earlier turn that still waits for its result."""
     history: list[Json | str] = ["Hi"]
     waiting: set[str] = set()
+    turn: set[str] = set()
     for number, what in enumerate(draw(st.lists(st.sampled_from(["user", "calls", "results", "text"]), max_size=14))):
+        if what in ("user", "results"):
+            turn.clear()
         if what == "user":
             history.append(f"user {number}")
         elif what == "text":
             history.append(model(f"text {number}"))
         elif what == "calls":
-            ids = [made for made in draw(st.lists(IDS, min_size=1, max_size=2, unique=True)) if made not in waiting]
+            ids = [
+                made for made in draw(st.lists(IDS, min_size=1, max_size=2, unique=True)) if made not in waiting - turn
+            ]
             waiting.update(ids)
+            turn.update(ids)
             if ids:
                 history.append(model(*(call(made) for made in ids)))
         else:
@@ -129,15 +148,21 @@ def histories(draw: st.DrawFn) -> list[Json | str]:
 def naive(history: list[Json | str]) -> list[list[str]]:
     """Return the marks that messages should have, from the whole history."""
     expected = []
+    # How many results each call still waits for, by its id.
     called: dict[str, int] = {}
+    turn: set[str] = set()
     for message in history:
         blocks = [] if isinstance(message, str) else message["content"]
-        called |= {block["id"]: 0 for block in blocks if block["type"] == "tool_call"}
+        if isinstance(message, str) or message["role"] == "tool":
+            turn.clear()
+        calls = {block["id"] for block in blocks if block["type"] == "tool_call"}
+        called |= {made: called[made] + 1 if made in turn else 1 for made in calls}
+        turn |= calls
         results = [block["tool_call_id"] for block in blocks if block["type"] == "tool_result"]
-        expected.append([made for made in results if called.get(made)])
+        expected.append([made for made in results if called.get(made, 1) <= 0])
         for made in results:
             if made in called:
-                called[made] += 1
+                called[made] -= 1
     return expected
 
 
