@@ -16,6 +16,7 @@ from reel.cli.commands.shared.question import Question
 from reel.cli.commands.show import text_of
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.names import short_name
+from reel.cli.screen.output import cells_of
 from reel.cli.screen.transcript import Transcript
 from reel.reading.failures import explain
 from reel.said.kinds import CONVERSATION
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 # How many messages are shown at the beginning, and how many of the user's are in the history.
 _SHOWN = 2
 _HISTORY = 200
+
+_HELP = "Ctrl-D leaves, /help lists the commands"
 
 
 class Quit(Exception):
@@ -136,11 +139,17 @@ class Talk(ABC):
         filename = getattr(error, "filename", None)
         return f"{filename}: {getattr(error, 'strerror', error)}" if filename else str(error)
 
+    def _heading(self, about: str) -> list[Line]:
+        """Return what is told about the conversation, and how to leave: on one line if the terminal has room for it."""
+        told: Line = [(about, "bold")]
+        one = [*told, (f"  {_HELP}", "dim")]
+        return [one] if cells_of(one) <= self._ctx.out.current_width() else [told, [(_HELP, "dim")]]
+
     def _begin(self) -> None:
         """Show where one is, and the end of the conversation; put what the user said into the history."""
         page = self._ctx.client.messages(self._id, last=_HISTORY)
         about = "  ".join([self._shown, *self._about(page.messages)])
-        self._ctx.out.line((about, "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
+        self._ctx.out.lines(self._heading(about))
         if page.messages:
             self._ctx.out.line()
             self._ctx.out.lines(self._laid_out(page.messages[-_SHOWN:]))

@@ -374,6 +374,15 @@ def test_a_chat_begins_where_the_conversation_is(client: Client, daemon: str, na
     assert ["second", "third"] == [word for word in ("first", "second", "third") if word in shown]
 
 
+def test_the_first_lines_of_a_chat_fit(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """On a narrow terminal no word of them is broken: what helps is on a line of its own."""
+    client.add(name, ["first", {"role": "assistant", "content": "second"}], create=True)
+    with chatting(daemon, tmp_path, name) as chat:
+        shown = chat.until(f"{name}> ")
+
+    assert "Ctrl-D leaves, /help lists the commands" in shown.split("\r\n")
+
+
 @pytest.mark.parametrize(
     ("argv", "expected"), [((), "chat needs a terminal; in a script, use: reel ask"), (("--json",), "needs a terminal")]
 )
