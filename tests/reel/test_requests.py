@@ -327,6 +327,14 @@ def test_a_prefix_goes_as_it_came() -> None:
     ]
 
 
+def test_an_older_daemon_is_not_given_a_prefix_with_an_answer() -> None:
+    """It gave none with a hash of the body, and its ``ingest`` refuses the parameter."""
+    known = replies.Prefix(2, "ab", "cd")
+
+    assert "prefix" not in requests.ingest("demo", "gemini", "{}", prefix=replies.Prefix(2, "ab")).params
+    assert known._asdict() == requests.ingest("demo", "gemini", "{}", prefix=known).params["prefix"]
+
+
 def test_kinds_go_as_a_list() -> None:
     """Kinds may be given as any sequence."""
     assert ["user", "note"] == requests.history("demo", kinds=("user", "note")).params["kinds"]

@@ -77,7 +77,7 @@ class AnswerState(DraftedResponse):
 
     def _ingest(self) -> Call[replies.Added]:
         rendered = self.rendered
-        # An older daemon knows neither `prefix`, whose hash of the body it does not give, nor `if_stands`.
+        # An older daemon does not know `if_stands`.
         return requests.ingest(
             self.agent,
             cast("Format", rendered.format),
@@ -85,7 +85,7 @@ class AnswerState(DraftedResponse):
             model=self._model,
             names=rendered.names,
             interrupted=None if self.incoming.complete else True,
-            prefix=rendered.prefix if rendered.prefix.body else None,
+            prefix=rendered.prefix,
             if_stands=rendered.newest,
             if_seq=rendered.at if rendered.newest is None else None,
         )

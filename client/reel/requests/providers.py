@@ -144,6 +144,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     Raises:
         InvalidMessage: the body is not a response of this API.
     """
+    if isinstance(prefix, replies.Prefix) and not prefix.body:
+        prefix = None  # of an older daemon, whose `ingest` does not know the parameter
     given = {**locals(), "body": _text_of(body, is_answer=True), "prefix": _prefix_map(prefix)}
     return call("ingest", reply_reader(replies.Added), given, writes=True)
 
