@@ -17,14 +17,15 @@ _HITS = 12
 _MOST_HITS = 100
 # Milliseconds that the index has for what was said a moment ago; it usually needs fewer.
 _WAIT = 300
-# The bytes of a snippet, and of a title.
+# The bytes of what is shown of a snippet, and of a title.
 _SNIPPET = 500
 _TITLE = 120
 # The bytes of the words of a query that an answer repeats.
 _QUERY = 200
-# The characters of a snippet that may end within a word, and of a piece of a word that may be one of a key.
-_FULL_SNIPPET = 240
-_PIECE = 12
+# The characters that are shown, and those of the snippet around them: a secret may begin with what tells that it is
+# one, such as its name. An older daemon has one length.
+_SHOWN = 240
+_AROUND = 480
 # The most characters of a cursor.
 _CURSOR = 40
 _HOW = "Read what is around one: read(conversation='NAME', seq=N)."
@@ -55,10 +56,17 @@ async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
     dirs = [desk.directory] if desk.directory and not everywhere else None
     # An older daemon has another order of the best, and does not wait for its index.
     order: Literal["fresh", "best"] = "fresh" if desk.knows("ranking") else "best"
-    wait = _WAIT if desk.knows("ranking") else None
+    wait, size = (_WAIT, _AROUND) if desk.knows("ranking") else (None, None)
     try:
         return await desk.client.search(
-            given.text("query"), order=order, limit=limit, after=after, dirs=dirs, wait=wait, without_tag=desk.hidden
+            given.text("query"),
+            order=order,
+            limit=limit,
+            after=after,
+            dirs=dirs,
+            wait=wait,
+            snippet=size,
+            without_tag=desk.hidden,
         )
     except InvalidParams as error:
         raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
@@ -95,15 +103,28 @@ def _hit(desk: Desk, hit: Hit) -> list[str]:
     state = "" if hit.live else ", no longer in the conversation"
     if hit.without:
         state += f", without {beginning(' '.join(hit.without), _QUERY)}"
-    snippet = beginning(flat(safe(flat(desk.mask(_whole_words(hit))))), _SNIPPET)
+    snippet = beginning(flat(safe(flat(_middle(desk, hit)))), _SNIPPET)
     return [f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}", f"    {snippet}"]
 
 
-def _whole_words(hit: Hit) -> str:
-    """Return a snippet without the pieces of words at its ends: nobody can tell whether these are a part of a key."""
-    text, first = hit.snippet, hit.matches[0][0] if hit.matches else 0
-    begin = first if " " not in text[:first].strip() and first >= _PIECE else 0
-    if len(text) < _FULL_SNIPPET:
-        return text[begin:]
-    *words, _piece = text[begin:].rsplit(None, 1)
-    return " ".join(words) or text[begin:][: hit.matches[0][1] - begin if hit.matches else 0]
+def _middle(desk: Desk, hit: Hit) -> str:
+    """Return what is around the first match of a snippet, without secrets.
+
+    At its ends a snippet may have a piece of a key, or a secret without its name, and nobody can tell. So these are
+    looked at, but not shown.
+    """
+    size = _AROUND if desk.knows("ranking") else _SHOWN
+    first, end = hit.matches[0] if hit.matches else (0, 0)
+    text = hit.snippet if len(hit.snippet) < size else hit.snippet[: max(end, _last_space(hit.snippet))]
+    # The daemon has a quarter of a snippet before the first match: half of that is shown.
+    begin, at = (len(desk.mask(text[:place])) for place in (max(first - size // 8, 0), first))
+    masked = desk.mask(text)
+    before = masked[begin:at]
+    if begin:
+        before = " ".join(before.split(None, 1)[1:])
+    return before + masked[at : at + _SHOWN - len(before)]
+
+
+def _last_space(text: str) -> int:
+    """Return where the last word of a text begins that has others, with the space before it."""
+    return len(text.rsplit(None, 1)[0]) if len(text.split(None, 1)) > 1 else 0

@@ -98,6 +98,16 @@ async def test_secrets(daemon: Daemon, client: Client, ask: Asker) -> None:
     assert key in shown.quoted
 
 
+async def test_a_secret_whose_name_is_cut(client: Client, ask: Asker) -> None:
+    """A secret that only its name tells is hidden wherever a snippet begins."""
+    key, filler = "Zk39fjQ0sLx81mNvPq27wTy", "some words " * 30
+    said(client, "named", *(f"{filler}api_key = {key} {'y' * gap} numbat{gap} {filler}" for gap in range(1, 60)))
+    found = await ask("search", query="numbat*", limit=100, budget=100_000)
+
+    assert 59 == len(re.findall("numbat", found.quoted))
+    assert key not in found.quoted
+
+
 async def test_a_list_in_pages(daemon: Daemon, client: Client) -> None:
     """A list goes on behind the last conversation that had room."""
     for number in range(9):
