@@ -1,6 +1,7 @@
 """The two ends of a pipe: what arrives on stdin, and what is written to stdout."""
 
 import os
+import select
 from collections.abc import AsyncIterator
 
 import anyio
@@ -8,6 +9,9 @@ import anyio
 from reel.mcp.protocol.frames import Lines
 
 _CHUNK = 1 << 16
+# A pipe that has room at all has room for so much. The pipe stays one that blocks, because others may share it; and a
+# thread that waits for room could not be cancelled.
+_PIECE = select.PIPE_BUF
 
 
 async def lines_from(descriptor: int) -> AsyncIterator[bytes]:
@@ -37,11 +41,17 @@ async def write_all(descriptor: int, data: bytes) -> None:
     Raises:
         OSError: nobody reads any more, or it is a file without room.
     """
-    # In a thread: if the pipe were not to block, it would not block for those who share it either.
-    await anyio.to_thread.run_sync(_write, descriptor, data)
-
-
-def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        await _writable(descriptor)
+        try:
+            view = view[os.write(descriptor, view[:_PIECE]) :]
+        except BlockingIOError:  # somebody else who has the pipe took the room
+            continue
+
+
+async def _writable(descriptor: int) -> None:
+    try:
+        await anyio.wait_writable(descriptor)
+    except PermissionError:  # a regular file
+        await anyio.lowlevel.checkpoint()
