@@ -285,7 +285,7 @@ def roles(value: Any) -> list[str]:
 
 def cursor(value: Any) -> tuple[int, ...]:
     """Convert the place at which a page of a search ended: an id, and what else its order needs."""
-    if re.fullmatch(r"\d{1,18}(\.-?\d{1,18}){0,2}", string(value), re.ASCII) is None:
+    if re.fullmatch(r"\d{1,18}(\.\d{1,18}){0,2}", string(value), re.ASCII) is None:
         raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
     return tuple(map(int, value.split(".")))
 

@@ -150,7 +150,15 @@ async def test_parameters(peer: Peer, given: dict[str, Any], number: int) -> Non
 
 @pytest.mark.parametrize(
     "given",
-    [{"roles": ["me"]}, {"order": "oldest"}, {"after": "x"}, {"limit": 0}, {"kinds": ["x"]}, {"since": -1}],
+    [
+        {"roles": ["me"]},
+        {"order": "oldest"},
+        {"after": "x"},
+        {"after": "9.-2000"},
+        {"limit": 0},
+        {"kinds": ["x"]},
+        {"since": -1},
+    ],
 )
 async def test_wrong_parameters(peer: Peer, given: dict[str, Any]) -> None:
     """A wrong parameter is refused by its name."""
