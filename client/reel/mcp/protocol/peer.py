@@ -20,7 +20,8 @@ from reel.mcp.protocol.frames import (
     result_line,
 )
 
-# How many requests are carried out at a time; agents send a handful.
+# How many requests may be without a reply that is written; agents send a handful. The error for one more is written in
+# its turn, and nothing is read meanwhile: so a client that reads nothing cannot fill the memory.
 _IN_FLIGHT = 64
 # Seconds that a client has for the reply to a request of ours.
 _PATIENCE = 2.0
@@ -54,6 +55,8 @@ class Peer:
         self._note = note
         self._turn = anyio.Lock()
         self._running: dict[Id, anyio.CancelScope] = {}
+        # How many requests have no reply that is written.
+        self._open = 0
         self._asked: dict[str, tuple[anyio.Event, list[Any]]] = {}
         self._number = 0
 
@@ -86,6 +89,7 @@ class Peer:
                 problem = self._why_not(request)
                 if problem is None:
                     self._running[request.id] = anyio.CancelScope()
+                    self._open += 1
                     tasks.start_soon(self._answer, request)
                 else:
                     await self._send(error_line(request.id, problem))
@@ -104,7 +108,7 @@ class Peer:
     def _why_not(self, request: Request) -> ProtocolError | None:
         if request.id in self._running:
             return ProtocolError(INVALID_REQUEST, f"a request with the id {request.id!r} is not answered yet")
-        if len(self._running) >= _IN_FLIGHT:
+        if self._open >= _IN_FLIGHT:
             return ProtocolError(INVALID_REQUEST, f"{_IN_FLIGHT} requests are not answered yet; wait for their replies")
         return None
 
@@ -119,6 +123,7 @@ class Peer:
         del self._running[request.id]
         if not scope.cancelled_caught:  # nobody waits for what was cancelled
             await self._send(line)
+        self._open -= 1
 
     async def _send(self, line: bytes) -> None:
         async with self._turn:

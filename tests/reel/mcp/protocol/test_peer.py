@@ -1,8 +1,8 @@
 """The client at the other end, as lines in memory."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import closing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, closing
 from typing import Any
 
 import anyio
@@ -160,3 +160,31 @@ async def test_a_client_that_reads_no_more(error: type[OSError]) -> None:
 
     with anyio.fail_after(PATIENCE):
         await Peer(lines(), write, _handle, lambda _: None).run()
+
+
+async def test_a_client_that_asks_and_never_reads() -> None:
+    """Replies that are not written yet count as requests that are not answered, so that there are never many."""
+    handled = list[Any]()
+
+    async def handle(request: Request) -> dict[str, Any]:
+        handled.append(request.id)
+        return {}
+
+    async def lines() -> AsyncGenerator[bytes, None]:
+        for number in range(200):
+            yield json.dumps({"id": number, "method": "x"}).encode()
+            while len(handled) <= number:
+                await anyio.lowlevel.checkpoint()
+        pytest.fail("all was read")
+
+    async def write(_line: bytes) -> None:
+        await anyio.sleep_forever()
+
+    async with aclosing(lines()) as read, anyio.create_task_group() as tasks:
+        tasks.start_soon(Peer(read, write, handle, lambda _: None).run)
+        while len(handled) < 64:
+            await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+
+    assert list(range(64)) == handled
