@@ -67,6 +67,8 @@ class Freshness:
             pass
         except (ReelError, OSError) as error:
             self._problem = f"What tools wrote since is not read in: {error}"
+        except Exception as error:  # of a file that nobody thought of: what is known can still be read
+            self._problem = f"What tools wrote since is not read in: {type(error).__name__}: {error}"
         finally:
             self._is_running = False
             self._done.set()

@@ -34,3 +34,16 @@ async def test_the_callers_own_session_is_read_in(
 
     assert "Nothing was taken out of claude-code/fresh" in said.text
     assert "a fresh word" in read.quoted
+
+
+async def test_an_import_that_breaks(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that fails in a way that nobody thought of is named in the answer, and the server goes on."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "reel").mkdir()
+    (tmp_path / "reel/imported.json").write_text("[" * 100_000)
+    async with asker(daemon, freshness=Freshness(daemon.socket, {"HOME": str(tmp_path)})) as ask:
+        await ask("conversations")
+        said = await ask("conversations")
+
+    assert not said.is_error
+    assert "What tools wrote since is not read in: RecursionError" in said.text
