@@ -87,6 +87,20 @@ def test_opening_what_is_not_there(editor: Driven, client: Client) -> None:
     says(editor, "no conversation zed (")
 
 
+def test_opening_a_short_form(editor: Driven, client: Client) -> None:
+    """A short form opens the only live conversation for which it stands; if there are several, they are named."""
+    names = [f"codex/0b3f1234-77b1-4d25-bc34-{digits}" for digits in ("9ea864913c3b", "000000000000", "111111111111")]
+    client.create(names[0])
+    client.kill(names[0])
+    client.add(names[1], "a", create=True)
+    editor.open("codex/0b3f1234")
+    shows(editor, "## user #2", "a")
+    client.create(names[2])
+    editor.open("0b3f1234")
+
+    says(editor, f"no conversation 0b3f1234, but several are meant by it: {names[1]}, {names[2]}")
+
+
 def test_sending(editor: Driven, client: Client) -> None:
     """A message that is sent is in the buffer, and its seq is said."""
     client.create("demo")

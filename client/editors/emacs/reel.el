@@ -260,15 +260,32 @@ With PAST, the seq of an event, show the conversation as it was then."
 
 ;;;###autoload
 (defun reel-open (agent)
-  "Show the conversation AGENT, a name or an id."
+  "Show the conversation AGENT, a name, an id or a short form."
   (interactive
    (list (completing-read "Open: " (reel-list-table))))
   (pcase (reel-link-try 'agent :agent agent)
     (`(result ,info) (reel--show info))
     (`(error ,error)
-     (user-error "%s" (if (equal (reel-link-name error) "not_found")
-                          (format "no conversation %s (M-x reel-new creates it)" agent)
-                        (reel-link-words error))))))
+     (if (equal (reel-link-name error) "not_found")
+         (reel--show (reel--meant agent))
+       (user-error "%s" (reel-link-words error))))))
+
+(defun reel--meant (typed)
+  "Return the agent for which the short form TYPED stands.
+Killed ones count only if no live one is meant."
+  (let* ((found (and (reel-link-knows-p "short_names")
+                     (append (plist-get (reel-link-call 'agents :short typed :limit 100) :agents)
+                             nil)))
+         (live (cl-remove-if-not (lambda (agent) (eq (plist-get agent :alive) t)) found))
+         (meant (or live found))
+         (names (mapcar (lambda (agent) (plist-get agent :name)) meant)))
+    (cond ((null meant)
+           (user-error "%s" (format "no conversation %s (M-x reel-new creates it)" typed)))
+          ((cdr meant)
+           (user-error "%s" (format "no conversation %s, but several are meant by it: %s%s" typed
+                                    (mapconcat #'identity (seq-take names 6) ", ")
+                                    (if (nthcdr 6 names) ", ..." "")))))
+    (car meant)))
 
 ;;;###autoload
 (defun reel-new (name &optional system)

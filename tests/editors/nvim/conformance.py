@@ -35,7 +35,9 @@ class DrivenNvim:
     def open(self, name: str) -> None:
         """Show a conversation."""
         self._nvim.command(f"Reel open {name}")
-        self._nvim.until("vim.fn.bufname() == a[1] or notified", f"reel://{name}")
+        # A short form is the beginning of the name.
+        shown = "vim.fn.bufname() == a[1] or vim.startswith(vim.fn.bufname(), a[1] .. '-') or notified"
+        self._nvim.until(shown, f"reel://{name}")
 
     def give(self, command: str, text: str = "") -> None:
         """Give a command."""

@@ -1,10 +1,13 @@
---- Reads the list of conversations from the daemon.
+--- Reads the list of conversations from the daemon, and finds the one that a short form stands for.
 
 local calls = require 'reel.calls'
+local errors = require 'reel.errors'
+local link = require 'reel.link'
 
 local M = {}
 
 local PAGE = 1000
+local MOST_MEANT, SHOWN = 100, 6
 
 --- Read the live conversations, the last changed first, each once.
 --- @param options table {prefix = only names that begin with it, nil for all}
@@ -31,6 +34,40 @@ function M.read(options, done)
     end)
   end
   page(nil)
+end
+
+--- Return the conversation that is meant, else nil and the error: killed ones count only if no live one is meant.
+local function only(typed, found)
+  local live = vim.tbl_filter(function(agent)
+    return agent.alive
+  end, found)
+  local meant = #live > 0 and live or found
+  if #meant == 1 then
+    return meant[1]
+  end
+  if #meant == 0 then
+    return nil, errors.unknown(typed)
+  end
+  return nil, errors.ambiguous(typed, vim.list_slice(meant, 1, SHOWN), #meant > SHOWN)
+end
+
+--- Find a conversation by its name, its id, or a short form; `done(problem, agent)` is called later.
+function M.find(typed, done)
+  calls.send('agent', { typed }, function(problem, agent)
+    if not problem or problem.name ~= 'not_found' then
+      return done(problem, agent)
+    end
+    if not link.server or not vim.tbl_contains(link.server.features, 'short_names') then
+      return done(errors.unknown(typed))
+    end
+    calls.send('agents', { short = typed, limit = MOST_MEANT }, function(trouble, page)
+      if trouble then
+        return done(trouble)
+      end
+      local found, refused = only(typed, page.agents)
+      done(refused, found)
+    end)
+  end)
 end
 
 return M

@@ -51,12 +51,9 @@ function all.open(given)
   if not name then
     return all.list(given)
   end
-  calls.send('agent', { name }, function(problem, agent)
-    if problem then
-      return errors.show(errors.naming(problem, name))
-    end
-    conversation.show(name, agent.id)
-  end)
+  agents.find(name, or_show(function(agent)
+    conversation.show(name == agent.id and name or agent.name, agent.id)
+  end))
 end
 
 function all.new(given)

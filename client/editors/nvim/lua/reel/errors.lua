@@ -21,12 +21,23 @@ function M.words(problem)
   return vim.startswith(problem.message, prefix) and problem.message:sub(#prefix + 1) or problem.message
 end
 
+--- Return the error that there is no conversation of a name, with what creates it.
+function M.unknown(name)
+  return M.new('not_found', ('no conversation %s (:Reel new %s creates it)'):format(name, name))
+end
+
+--- Return the error that a short form stands for several conversations, some of which are given.
+function M.ambiguous(typed, agents, more)
+  local names = vim.tbl_map(function(agent)
+    return agent.name
+  end, agents)
+  local listed = table.concat(names, ', ') .. (more and ', ...' or '')
+  return M.new('not_found', ('no conversation %s, but several are meant by it: %s'):format(typed, listed))
+end
+
 --- Return the error of a call that names a conversation; if there is no such conversation, with what creates it.
 function M.naming(problem, name)
-  if problem.name ~= 'not_found' then
-    return problem
-  end
-  return M.new('not_found', ('no conversation %s (:Reel new %s creates it)'):format(name, name))
+  return problem.name == 'not_found' and M.unknown(name) or problem
 end
 
 --- Show an error; nil shows nothing.

@@ -12,6 +12,8 @@ import autoload './words.vim'
 
 # The commands that people know by their kind; all others added messages.
 const KINDS = ['clear', 'clone', 'mark', 'restore', 'rewind']
+# How many conversations for which a short form stands are asked for.
+const MOST_MEANT = 100
 
 # Runs :Reel NAME REST.
 export def Run(typed: string, range: number, first: number, last: number)
@@ -51,13 +53,27 @@ def Current(): dict<any>
   return conversation
 enddef
 
-# Returns an agent by its name. If there is none, the error says what creates it.
+# Returns an agent by its name, its id, or a short form. If there is none, the error says what creates it.
 def Find(name: string): dict<any>
   const reply = link.Ask('agent', {agent: name})
-  if reply->has_key('error')
-    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? words.Unknown(name) : reply.error.message)
+  if !reply->has_key('error')
+    return reply.result
+  elseif reply.error.data.name != 'not_found'
+    throw 'reel: ' .. reply.error.message
   endif
-  return reply.result
+  return Meant(name)
+enddef
+
+# Returns the agent for which a short form stands; killed ones count only if no live one is meant.
+def Meant(typed: string): dict<any>
+  const known = link.Knows('short_names')
+  final found: list<dict<any>> = known ? link.Call('agents', {short: typed, limit: MOST_MEANT}).agents : []
+  final live = found->copy()->filter((_, agent) => agent.alive)
+  const meant = empty(live) ? found : live
+  if len(meant) != 1
+    throw 'reel: ' .. (empty(meant) ? words.Unknown(typed) : words.Ambiguous(typed, meant))
+  endif
+  return meant[0]
 enddef
 
 # Returns a parameter that is left out if it is empty.

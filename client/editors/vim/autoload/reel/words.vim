@@ -2,6 +2,9 @@ vim9script
 
 # What a user is told: times, names, errors.
 
+# How many of the conversations that may be meant are named.
+const SHOWN = 6
+
 # Runs a command, and shows the message that it returns, or its error.
 export def Say(Do: func(): string)
   try
@@ -31,6 +34,13 @@ enddef
 # Returns the error that there is no conversation of a name, with what creates it.
 export def Unknown(name: string): string
   return $'not_found: no conversation {name} (:Reel new {name} creates it)'
+enddef
+
+# Returns the error that a short form stands for several conversations.
+export def Ambiguous(typed: string, agents: list<dict<any>>): string
+  const names = agents[: SHOWN - 1]->mapnew((_, agent) => agent.name)
+  const listed = names->join(', ') .. (len(agents) > SHOWN ? ', ...' : '')
+  return $'not_found: no conversation {typed}, but several are meant by it: {listed}'
 enddef
 
 # Returns a number with a noun, in the plural if the number is not 1.

@@ -16,6 +16,8 @@ const SHORTEST_PAUSE = 100;
 const LONGEST_PAUSE = 2_000;
 /** For how long a command waits to be repeated, in milliseconds. */
 const PATIENCE = 30_000;
+/** How many agents for which a short form stands are asked for. */
+const MOST_MEANT = 100;
 
 export interface Options {
   /** The path of the socket; by default, the one that `reel socket` prints. */
@@ -70,6 +72,14 @@ export class Client {
       if (error instanceof ReelError && !(error instanceof Lost)) throw error;
       throw new Lost(`${unanswered.words}; check whether it was applied`);
     }
+  }
+
+  /** Return the agents for which a short form stands: the live ones, else the killed ones; none from an older daemon. */
+  async meant(short: string): Promise<AgentRow[]> {
+    if (!(await this.connect()).features.includes("short_names")) return [];
+    const { agents } = await this.call<{ agents: AgentRow[] }>("agents", { short, limit: MOST_MEANT });
+    const live = agents.filter(({ alive }) => alive);
+    return live.length ? live : agents;
   }
 
   /** Yield every agent, each once; by default in the order of creation. */

@@ -4,7 +4,7 @@ import { ReelError, type AgentInfo, type AgentRow, type Client, type Facts, type
 import type { Asking } from "./asking";
 import type { Conversation, Documents } from "./documents";
 import { place } from "./hits";
-import { naming, pathTo } from "./naming";
+import { ambiguous, naming, pathTo } from "./naming";
 import { search } from "./searching";
 import { count, described, summary } from "./summary";
 import type { Composed, Window } from "./window";
@@ -26,10 +26,8 @@ export const commands: Record<string, Command> = {
   async open(desk, given) {
     const name = given ?? (await chooseAgent(desk.client, desk.screen));
     if (name === undefined) return;
-    const agent = await desk.client.call<AgentInfo>("agent", { agent: name }).catch((error) => {
-      throw error instanceof ReelError ? naming(error, name) : error;
-    });
-    await show(desk, name, agent);
+    const agent = await find(desk.client, name);
+    await show(desk, name === agent.id ? name : agent.name, agent);
   },
 
   async search(desk, given) {
@@ -187,6 +185,18 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
   }
 }
 
+/** Return an agent by its name, its id or a short form. */
+async function find(client: Client, typed: string): Promise<AgentRow> {
+  try {
+    return await client.call<AgentInfo>("agent", { agent: typed });
+  } catch (error) {
+    if (!(error instanceof ReelError) || error.name !== "not_found") throw error;
+    const meant = await client.meant(typed);
+    if (meant.length === 1) return meant[0]!;
+    throw meant.length ? ambiguous(error, typed, meant) : naming(error, typed);
+  }
+}
+
 /**
  * Return the conversation that a command is about, with its path. A command calls this once, before it asks anything,
  * because the user may switch to another conversation meanwhile.
@@ -224,7 +234,7 @@ async function visit(desk: Desk, hit: Hit): Promise<void> {
 }
 
 /** Show what a path names: this agent, also if the path has named another one until now. */
-async function show({ documents, screen }: Desk, path: string, { id }: AgentInfo): Promise<void> {
+async function show({ documents, screen }: Desk, path: string, { id }: AgentRow): Promise<void> {
   await documents.correct(path, id);
   await documents.show(path, () => screen.show(path));
 }

@@ -1,11 +1,22 @@
 /** The names of conversations and of their past states, and what is said about them. */
 
-import { ReelError } from "../client";
+import { ReelError, type AgentRow } from "../client";
+
+/** How many of the conversations that may be meant are named. */
+const SHOWN = 6;
 
 /** Return the error of a call that names a conversation; if there is none, say what creates it. */
 export function naming(error: ReelError, name: string): ReelError {
   if (error.name !== "not_found") return error;
   const text = `not_found: no conversation ${name} (Reel: New Conversation creates it)`;
+  return new ReelError(error.code, text, error.data);
+}
+
+/** Return the error that a short form stands for several conversations. */
+export function ambiguous(error: ReelError, typed: string, agents: AgentRow[]): ReelError {
+  const names = agents.slice(0, SHOWN).map(({ name }) => name);
+  const listed = names.join(", ") + (agents.length > SHOWN ? ", ..." : "");
+  const text = `not_found: no conversation ${typed}, but several are meant by it: ${listed}`;
   return new ReelError(error.code, text, error.data);
 }
 
