@@ -436,7 +436,7 @@ async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
         "id": "é",
         "error": {
             "code": -32602,
-            "message": "invalid_params: agent is missing; accepted: agent",
+            "message": "invalid_params: agent is missing; accepted: agent, without_tag?",
             "data": {"field": "agent", "name": "invalid_params"},
         },
     } == json.loads(body)

@@ -99,7 +99,7 @@ async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
     text = "not_found: no agent zed; make one with create, or add with create"
 
     assert [[0, text], None] == list(found[1])
-    assert [[1, "invalid_params: agent is missing; accepted: agent"], None] == list(found[2])
+    assert [[1, "invalid_params: agent is missing; accepted: agent, without_tag?"], None] == list(found[2])
     assert {
         "code": -32004,
         "name": "not_found",

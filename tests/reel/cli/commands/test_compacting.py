@@ -116,7 +116,7 @@ def test_a_prompt_that_changed(reel: Reel, client: Client, long: str, tmp_path: 
             "the model called look in place of an answer",
         ),
         (whole()[:-1], 1, ""),
-        (b'data: {"choices": [{"index": 0, "delta": {"content": "All"}}]}\n\n', 1, "the answer broke off: "),
+        (b'data: {"choices": [{"index": 0, "delta": {"content": "All"}}]}\n\n', 1, "the answer broke off\n"),
         (b'{"error": {"message": "too long"}}', 1, "too long"),
         (b"", 1, " did not answer"),
     ],

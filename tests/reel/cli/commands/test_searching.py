@@ -90,10 +90,10 @@ def test_a_typing_mistake(reel: Reel, client: Client, name: str) -> None:
 
 def test_nothing_found(reel: Reel, name: str) -> None:
     """If nothing is found, the status says so; so does a line at a terminal, and nowhere else."""
-    done = reel("search", f"nothing{name}")
+    done = reel("search", "--newest", f"nothing{name}")
 
     assert (1, "", "") == (done.status, done.out, done.err)
-    assert f"reel: no matches for nothing{name}\n" == on_terminal("search", f"nothing{name}")
+    assert f"reel: no matches for nothing{name}\n" == on_terminal("search", "--newest", f"nothing{name}")
 
 
 def test_what_would_find_something(reel: Reel, client: Client, name: str) -> None:
@@ -123,7 +123,7 @@ def test_filters_that_mean_nothing(words: list[str], meant: str) -> None:
 
 def test_filters_that_mean_nothing_in_a_script(reel: Reel) -> None:
     """In a script it is text, as it is for a program."""
-    assert (1, "", "") == reel("search", "froom:xqx", "role:usr", "after:soon")
+    assert (1, "", "") == reel("search", "--newest", "froom:xqx", "role:usr", "after:soon")
 
 
 def test_conversations_here(
