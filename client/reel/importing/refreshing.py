@@ -21,11 +21,10 @@ from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
+from reel.importing.sources.databases import WAL
 from reel.importing.steps import About, Reading, Source, Step, Tool
 from reel.sync.client import Client
 
-# The files beside a database that its changes are in.
-_LOG = "-wal"
 # Where a history of ours comes from: an import of it is no matter of what tools write.
 _OWN = "reel"
 
@@ -80,6 +79,7 @@ class Refresher:
         self._environment = environment
         self._new_masking = new_masking
         self._is_stopped = is_stopped
+        # What the files were like when everything had been brought in.
         self._prints: dict[str, _Print] = {}
         # The conversation that is being read in.
         self.at = ""
@@ -93,7 +93,8 @@ class Refresher:
         """
         seen = Seen(f"{state_directory()}/imported.json")
         known = seen.places()
-        changed = {path for path in {place.path for place in known} if self._has_changed(path)}
+        prints = {path: (*_print_of(path), *_print_of(path + WAL)) for path in {place.path for place in known}}
+        changed = {path for path, now in prints.items() if self._prints.get(path) != now}
         tools = {place.tool for place in known if place.path in changed}
         if not any(caller.conversation == place.conversation for place in known):
             tools.add(caller.conversation.partition("/")[0] or caller.tool)
@@ -102,14 +103,7 @@ class Refresher:
             roots = {place.path for place in known if place.tool == name and place.path in changed}
             sources = [each for each in self._sources(tool, roots) if self._is_wanted(tool, each, seen, caller)]
             self._import(tool, sources, seen)
-
-    def _has_changed(self, path: str) -> bool:
-        """Return whether a file differs from the last look."""
-        now = (*_print_of(path), *_print_of(path + _LOG))
-        if self._prints.get(path) == now:
-            return False
-        self._prints[path] = now
-        return True
+        self._prints = prints  # at the end: what an import that fails has left is looked for again
 
     def _sources(self, tool: Tool, changed: set[str]) -> Iterator[Source]:
         """Yield the sources of a tool in its usual places, and those files of it that are elsewhere."""

@@ -115,3 +115,20 @@ def test_an_import_that_nobody_waits_for(daemon: Daemon, home: Path) -> None:
     Refresher(daemon.socket, {"HOME": str(home)}).run(Caller("claude-code/long"))
     with daemon.client() as client:
         assert 10 == len(client.history("claude-code/long", kinds=["user"]).events)
+
+
+def test_an_import_that_failed(daemon: Daemon, home: Path) -> None:
+    """What one import did not bring in because it ended early, the next one of the same server does."""
+    claude(home, "ended", "one")
+    imported(daemon, home)
+    claude(home, "ended", "two")
+    is_stopped = True
+    refresher = Refresher(daemon.socket, {"HOME": str(home)}, lambda: is_stopped)
+    with pytest.raises(Stopped):
+        refresher.run(Caller("claude-code/ended"))
+    is_stopped = False
+    refresher.run(Caller("claude-code/ended"))
+    with daemon.client() as client:
+        log = client.history("claude-code/ended", kinds=["user"]).events
+
+    assert ["one", "two"] == [event["content"] for event in log]
