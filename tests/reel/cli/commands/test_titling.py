@@ -17,6 +17,8 @@ from tests.reel.cli.conftest import Reel, texts
         ("Tape decks", "Tape decks"),
         ("Title: “Tape decks.”\n", "Tape decks"),
         ("**Tape  decks**\n\nThis fits.", "Tape decks"),
+        ("**Title:** Tape decks", "Tape decks"),
+        ("# Title: **Tape decks**", "Tape decks"),
         ("x" * 81, "x" * 79 + "…"),
         ("Why?", "Why?"),
     ],

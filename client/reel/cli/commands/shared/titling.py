@@ -21,6 +21,8 @@ Write a title for this conversation: at most eight words, in the language of the
 full stop. Answer with the title alone, and call no tools."""
 # The most characters of a title; a model that writes more has not understood the question.
 _LONGEST = 80
+# What some models put around a title, or around the word "Title:" before it.
+_AROUND = " \t*#\"'“”„«»`"
 # How often to try again if others write meanwhile.
 _TRIES = 10
 
@@ -72,6 +74,6 @@ def _make(ctx: Context, agent: str, provider: Provider) -> Titled | None:
 
 def as_title(text: str) -> str:
     """Return what a model wrote as a title: its first line, without the quotes and marks that some put around it."""
-    line = flat(text.strip().splitlines()[0])
-    line = line.removeprefix("Title:").strip(" \t*#\"'“”„«»`").rstrip(".")
+    line = flat(text.strip().splitlines()[0]).strip(_AROUND)
+    line = line.removeprefix("Title:").strip(_AROUND).rstrip(".")
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
