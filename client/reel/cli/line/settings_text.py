@@ -46,5 +46,5 @@ def with_setting(text: str, table: str, name: str, value: str) -> str | None:
         made = f"{text.rstrip()}\n\n[{table}]\n{line}\n".lstrip()
     try:
         return made if tomllib.loads(made)[table][name] == value else None
-    except tomllib.TOMLDecodeError:  # the table is written in another form
+    except (tomllib.TOMLDecodeError, LookupError):  # the table is written in another form, or its name stands in a text
         return None

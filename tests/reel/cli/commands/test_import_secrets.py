@@ -128,6 +128,7 @@ def test_a_first_import_asks_once(
         ("[import]  # mine\nx = 1\n[aliases]\n", '[import]  # mine\nsecrets = "mask"\nx = 1\n[aliases]\n'),
         ("[import]", '[import]\nsecrets = "mask"'),
         ("import = { x = 1 }\n", None),
+        ('x = """\n[import]\n"""\n', None),
     ],
 )
 def test_a_setting_is_added(text: str, expected: str | None) -> None:
