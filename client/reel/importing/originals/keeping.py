@@ -54,7 +54,7 @@ class Keeper:
             if purged := list(filter(is_erased, self._store.conversations())):
                 self._store.erase(self._store.files_with(purged))
             known = self._store.states()
-            found = _contents(tool, sources, is_erased)
+            found = _contents(tool, sources, is_erased, problems)
             changed = (content for content in found if content.state != known.get(content.path))
             while some := [*islice(changed, _TOGETHER)]:
                 with self._store.together():
@@ -76,16 +76,23 @@ class Keeper:
             with _opened(content.path, f"{self._store.path}-copy") as file:
                 self._store.keep(content, file, time.time_ns() // 1_000_000)
         except OSError as error:
-            problems.append(Problem(content.path, 0, f"its original is not kept: {error.strerror or error}"))
+            problems.append(_not_kept(content.path, error))
         ended = self._clock()
         self._resting[content.path] = ended + _TIMES * (ended - began)
         return problems
 
 
-def _contents(tool: Tool, sources: Iterable[Source], is_erased: Callable[[str], bool]) -> Iterator[Content]:
+def _not_kept(path: str, error: OSError) -> Problem:
+    return Problem(path, 0, f"its original is not kept: {error.strerror or error}")
+
+
+def _contents(
+    tool: Tool, sources: Iterable[Source], is_erased: Callable[[str], bool], problems: list[Problem]
+) -> Iterator[Content]:
     """Yield each file once: a database has many conversations, and a conversation may have many files.
 
-    A file with a conversation that was purged is left out.
+    A file with a conversation that was purged is left out, and so is one that is gone. One that cannot be looked at is
+    a problem, and keeps no other from being kept.
     """
     named: dict[str, list[Source]] = {}
     for source in sources:
@@ -95,9 +102,14 @@ def _contents(tool: Tool, sources: Iterable[Source], is_erased: Callable[[str], 
         names, number = frozenset(one.conversation for one in group), sum(one.conversations for one in group)
         if any(map(is_erased, (erased_file(path), *names))):
             continue
-        with suppress(FileNotFoundError):
+        try:
             state, modified = _state_of(path)
-            yield Content(tool.name, path, state, modified, names, number)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            problems.append(_not_kept(path, error))
+            continue
+        yield Content(tool.name, path, state, modified, names, number)
 
 
 def erased_file(path: str) -> str:

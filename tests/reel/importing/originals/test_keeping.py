@@ -62,6 +62,17 @@ def test_what_changed_is_kept(store: Store, files: Path) -> None:
     assert states != store.states()
 
 
+def test_a_file_that_cannot_be_looked_at(store: Store, files: Path) -> None:
+    """One whose directory has become a file is gone; one that cannot be looked at is told; the others are kept."""
+    good, odd = files / "a", files / ("x" * 300)
+    good.write_bytes(b"one")
+    problems = keep(store, source(good / "inside"), source(odd), source(good))
+
+    assert str(odd) == problems[0].path
+    assert {"its original is not kept: File name too long"} == {problem.what for problem in problems}
+    assert {"a": b"one"} == kept(store)
+
+
 def test_a_name_of_any_bytes(store: Store, files: Path) -> None:
     """A file whose name is not UTF-8 is kept, known again, and erased."""
     file = Path(os.fsdecode(bytes(files / "a") + b"\xff"))
