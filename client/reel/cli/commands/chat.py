@@ -28,9 +28,6 @@ from reel.replies import AgentInfo
 from reel.said.messages import Block, Message
 from reel.said.tool_calls import ToolCall
 
-# How many messages are shown at the beginning, and how many of the user's are in the history.
-_SHOWN = 2
-_HISTORY = 200
 # How many of the newest messages are looked at for the question that an answer belongs to.
 _LOOKED_AT = 1000
 # How much of a message that was taken back is shown, in columns.
