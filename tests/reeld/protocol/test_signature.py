@@ -104,7 +104,9 @@ def test_given_twice() -> None:
 
 def test_too_many() -> None:
     """More parameters than accepted are refused, and the accepted ones are listed."""
-    assert "3 parameters are too many; accepted: agent, without_tag?" == refused("agent", ["demo", "private", 1]).message
+    assert (
+        "3 parameters are too many; accepted: agent, without_tag?" == refused("agent", ["demo", "private", 1]).message
+    )
     assert "2 parameters are too many; it takes none" == refused("ping", [1, 2]).message
 
 
