@@ -19,6 +19,9 @@ _IN_A_ROW = 7
 _UNCHANGED = 5
 _DIFFERENT_IF_RANDOM = 8
 _KINDS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+# A loop over the characters took 97 s of CPU for 2 MB of `password=` again and again; this takes 4 s.
+_OTHERS = re.compile("[^A-Za-z0-9]+")
+_SAME_KIND = re.compile("[0-9]+|[a-z]+|[A-Z]+")
 
 
 def is_placeholder(body: str, *, different: int = _DIFFERENT) -> bool:
@@ -29,19 +32,16 @@ def is_placeholder(body: str, *, different: int = _DIFFERENT) -> bool:
 
 def is_random(value: str) -> bool:
     """Return whether a value changes between digits and letters as often as random characters do, unlike words."""
-    kinds = [kind for char in value if (kind := _kind_of(char)) != len(_KINDS) - 1]
-    changes = sum(before != after for before, after in pairwise(kinds))
-    is_mixed = 0 in kinds and changes * _UNCHANGED >= len(kinds)
-    return is_mixed and len(set(value)) >= _DIFFERENT_IF_RANDOM
+    if _KINDS[0].search(value) is None or len(set(value)) < _DIFFERENT_IF_RANDOM:
+        return False
+    letters = _OTHERS.sub("", value)
+    changes = len(_SAME_KIND.findall(letters)) - 1
+    return changes * _UNCHANGED >= len(letters)
 
 
 def kinds_of(value: str) -> set[int]:
     """Return which kinds of characters a value has: digits, small and large letters, and others."""
     return {number for number, kind in enumerate(_KINDS) if kind.search(value)}
-
-
-def _kind_of(char: str) -> int:
-    return next(number for number, kind in enumerate(_KINDS) if kind.match(char))
 
 
 def _counts_up(body: str) -> bool:
