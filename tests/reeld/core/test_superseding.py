@@ -11,10 +11,14 @@ from reel.said.messages import SUPERSEDES
 from reeld.core import superseding
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
+from reeld.core.path import Path
 from reeld.core.rows import CheckedRow
+from reeld.core.stage import NotInMemory, Stage
+from reeld.core.state import State
 from reeld.core.superseding import LookBack, has_results
 from reeld.core.validation import rows_from
 from reeld.formats.table import FORMATS
+from tests.reeld.core.memory import pack, profile
 from tests.reeld.formats.histories import call, entries_of, model, result, tool
 from tests.reeld.formats.rendering import ask
 
@@ -46,6 +50,38 @@ def test_a_second_result_is_marked() -> None:
     assert [["c1"]] == marked([tool(result())], [*asked, model("Shall I?"), "Yes"])
     assert [[], [], ["c1"], ["c1"]] == marked(["Yes", tool(result("c2")), tool(result()), tool(result())], asked)
     assert [["c1"]] == marked([tool(result("c2"), result())], asked)
+
+
+def staged(*messages: Any, keep: int | None = None) -> Stage:
+    """Return a stage over an agent that has these messages; with ``keep``, so many of them are in memory."""
+    conversation = Conversation(entries_of(messages), step=1)
+    if keep is not None:
+        conversation.trim(keep)
+    return Stage(State(profile(1), conversation), 1000, pack)
+
+
+def test_what_a_stage_marks() -> None:
+    """It looks at what it has staged, then at what is in memory; a call that may be further back is for the log."""
+    stage = staged("Hi", model(call()), tool(result("c1", "confirm?")))
+    again = rows_from([tool(result())])[0]
+    words = rows_from(["Yes"])[0]
+
+    assert words == stage.marked(words)
+    assert [["c1"]] == marks(stage.marked(again))
+    with pytest.raises(NotInMemory):
+        staged("Hi", model(call()), tool(result()), "Yes", keep=1).marked(again)
+
+
+def test_the_staged_part_of_a_path() -> None:
+    """It is given from its end, with what is committed before it."""
+    stage = staged("Hi")
+    path = Path(stage._state.conversation, stage.events)
+    stage.put_rows(stage.next_seq, rows_from(["one", {"kind": "note"}, "two"])[0])
+    path.follow()
+    events, before, tip = path.back()
+
+    assert ["two", "one"] == [event.content for event in events]
+    assert (1, before.tip) == (len(before.entries), tip)
 
 
 def test_a_first_result_is_not_marked() -> None:
