@@ -205,12 +205,13 @@ def test_the_arrow_key_gives_a_whole_message(client: Client, daemon: str, name: 
 def test_completion(daemon: str, name: str, tmp_path: Path) -> None:
     """Tab completes a command, and the name of a model."""
     with chatting(daemon, tmp_path, name, '[models]\nfast = "two/m3"\n') as chat:
+        chat.until(f"{name}> ")
         chat.type("/mo\t")
         chat.until("/model")
         chat.type(" fa\t")
         chat.until("fast")
         chat.type("\n")
-        assert "m3 answers" in chat.until(f"{name}> ")
+        chat.until("m3 answers")
 
 
 def test_a_conversation_with_open_calls(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
