@@ -202,7 +202,7 @@ def test_the_arrow_key_gives_a_whole_message(client: Client, daemon: str, name: 
     assert ["user: one\ntwo"] * 2 == [each for each in said(client, name) if each.startswith("user")]
 
 
-def test_completion(daemon: str, name: str, tmp_path: Path) -> None:
+def test_tab_in_a_chat(daemon: str, name: str, tmp_path: Path) -> None:
     """Tab completes a command, and the name of a model."""
     with chatting(daemon, tmp_path, name, '[models]\nfast = "two/m3"\n') as chat:
         chat.until(f"{name}> ")
