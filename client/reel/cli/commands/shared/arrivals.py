@@ -49,6 +49,8 @@ class Arrivals:
         self._before: Any = None
         # Whether something has come that nobody has looked at, and whether a line is being typed.
         self._has_come = self._is_typing = False
+        # The signal may come while something is looked at: a second request then would take the first one's reply.
+        self._is_looking = False
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="arrivals")
 
@@ -93,12 +95,20 @@ class Arrivals:
 
     def _show(self) -> None:
         """Print what has come, between the lines before the prompt and the prompt."""
-        if not self._has_come:
+        if self._is_looking:
             return
-        self._has_come = False
-        with suppress(ReelError, OSError):  # as above, or the terminal was closed
-            if lines := self._look():
-                self._typed.clear()
-                self._out.lines(lines)
-                self._out.line()
-                self._typed.redraw()
+        self._is_looking = True
+        try:
+            while self._has_come:
+                self._has_come = False
+                with suppress(ReelError, OSError):  # as above, or the terminal was closed
+                    self._print(self._look())
+        finally:
+            self._is_looking = False
+
+    def _print(self, lines: list[Line]) -> None:
+        if lines:
+            self._typed.clear()
+            self._out.lines(lines)
+            self._out.line()
+            self._typed.redraw()
