@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from reel.base.errors import NotFound
 from reel.cli.commands.ask import add_question
 from reel.cli.commands.compact import KEPT, told
 from reel.cli.commands.shared.account import account, fullness
@@ -48,12 +47,10 @@ def _open(ctx: Context) -> AgentInfo:
     system = ctx.args.system
     if not ctx.agent:
         return ctx.client.create(system=system, tags=tags_of_place())
-    try:
-        info = ctx.client.agent(ctx.agent)
-    except NotFound:
-        if not ctx.args.create:
-            raise
+    # Not if it is merely the beginning of another one's name: then that one would be talked in.
+    if ctx.args.create and not ctx.client.has(ctx.agent):
         return ctx.client.create(ctx.agent, system=system, tags=tags_of_place())
+    info = ctx.client.agent(ctx.agent)
     if system is not None:
         raise UsageError(f"{info.name} exists; change its prompt with /system, or leave out --system")
     return info

@@ -264,6 +264,20 @@ def test_two_exchanges_are_taken_back_one_after_the_other(
 
 
 @pytest.mark.slow
+def test_a_new_chat_is_not_one_whose_name_begins_so(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
+    """With --create the name is a whole one."""
+    client.add(f"{name}-longer", "somebody else's", create=True)
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("one\n")
+        chat.until("You said: one")
+        chat.until(f"{name}> ")
+
+    assert ["one", "You said: one"] == said(client, name)
+    assert ["somebody else's"] == said(client, f"{name}-longer")
+
+
+@pytest.mark.slow
 def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """Before a question, what others have added is shown."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
