@@ -77,7 +77,7 @@ def test_pages_of_a_client(client: Client) -> None:
 
 def test_conversations_of_a_directory(client: Client) -> None:
     """Only what was said in conversations that were begun in one of some directories, or below one, is found."""
-    for directory in ("/work/a", "/work/a/sub", "/work/ab", '/work/"b', None):
+    for directory in ("/srv/a", "/srv/a/sub", "/srv/ab", '/srv/"b', None):
         name = f"in-{len(client.agents().agents)}"
         client.create(name, tags={} if directory is None else {"cwd": directory, "topic": "x"})
         client.add(name, f"needle {directory}")
@@ -86,10 +86,10 @@ def test_conversations_of_a_directory(client: Client) -> None:
     def said(query: str = "needle", **more: Any) -> list[str]:
         return [hit.snippet for hit in client.search(query, **more).hits]
 
-    assert ["needle /work/a/sub", "needle /work/a"] == said(dirs=["/work/a/"])
-    assert ['needle /work/"b', "needle /work/ab"] == said(dirs=["/work/ab", '/work/"b'], tags={"topic": "x"})
-    assert ["needle /work/a/sub", "needle /work/a"] == said("needle in:/work/a")
-    assert [] == said(dirs=["/work/c"])
+    assert ["needle /srv/a/sub", "needle /srv/a"] == said(dirs=["/srv/a/"])
+    assert ['needle /srv/"b', "needle /srv/ab"] == said(dirs=["/srv/ab", '/srv/"b'], tags={"topic": "x"})
+    assert ["needle /srv/a/sub", "needle /srv/a"] == said("needle in:/srv/a")
+    assert [] == said(dirs=["/srv/c"])
     assert 4 == len(said("", dirs=["/"], roles=["user"]))
     with pytest.raises(InvalidParams, match="1 to 100 absolute paths"):
         said(dirs=["."])

@@ -53,7 +53,7 @@ class _Attached(Talk):
     """
 
     def __init__(self, ctx: Context, info: AgentInfo) -> None:
-        super().__init__(ctx, info, {"undo": ("take back the newest command, whoever gave it", self._undo)})
+        super().__init__(ctx, info, {"undo": ("undo the newest command, also of somebody else", self._undo)})
         self._client = cancellable_client(ctx.socket, [sys.stdin.fileno()])
         # The seqs of messages that are on the screen already: they were said here, or came while a line was typed.
         self._on_screen: set[int] = set()
@@ -128,7 +128,7 @@ class _Attached(Talk):
         return list(self._laid_out(news))
 
     def _say(self, content: list[Block]) -> None:
-        """Add a message of the user; whoever answers hears of it from the daemon."""
+        """Add the user's message; the daemon tells whatever answers."""
         message: NewMessage = {"role": "user", "content": content}
         # Under a key of its own, so that it is added once if the daemon goes away meanwhile.
         call = requests.add(self._id, [message], key=new_id())

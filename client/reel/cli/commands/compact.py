@@ -49,7 +49,7 @@ def _mark(info: AgentInfo, label: str) -> int:
     """Return the seq of the newest mark with a label.
 
     Raises:
-        NoSuchMark: there is none.
+        NoSuchMark: no mark has this label.
     """
     seqs = [mark.seq for mark in info.marks if mark.label == label]
     if not seqs:

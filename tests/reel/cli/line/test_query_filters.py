@@ -35,7 +35,7 @@ def test_filters_that_mean_nothing(query: str, said: str) -> None:
     "query",
     [
         "role:USER live:no agent:demo tag:a=b tag:a before:7d after:2026-11-01 in:. here:",
-        "http://x.de localhost:8080 std::string C:x TODO: 'a:b' a_b:c \"froom:x\" -froom:x 12:30",
+        "http://x.de localhost:8080 std::string C:x NOTE: 'a:b' a_b:c \"froom:x\" -froom:x 12:30",
     ],
 )
 def test_filters_and_code(query: str) -> None:

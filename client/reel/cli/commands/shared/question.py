@@ -137,7 +137,7 @@ def _add_what_is_piped(ctx: Context, asked: Question, *, beside: bool) -> None:
     if sys.stdin.isatty():
         return
     if not beside:
-        # A program was to write the question, and wrote none; /dev/null says that there is none.
+        # A program that was to write the question wrote nothing. With /dev/null, no question is meant.
         _add_stdin(asked, required=_is_pipe())
         return
     try:

@@ -23,5 +23,5 @@ def wait_until_found(stats: Callable[[], dict[str, Any]], patience: float) -> No
     figures = stats()
     newest = figures["search_indexed"] + figures["search_behind"]
     while figures["search_indexed"] < newest and figures["search_problem"] is None and time.monotonic() < end:
-        time.sleep(_POLL)
+        time.sleep(_POLL)  # nothing signals that the index has caught up
         figures = stats()

@@ -85,7 +85,7 @@ class _Done:
         self.originals: list[str] = []
 
     def redact(self, ctx: Context, agent: str, texts: set[str]) -> None:
-        """Erase texts in the past of an agent; leave out a backup that is none, or is of another version."""
+        """Erase texts in the past of an agent, and in its backups; skip files of other kinds and versions."""
         while True:
             backups = list(self.backups)
             try:

@@ -14,7 +14,7 @@ _UNLOCKED = "nothing keeps a second import from watching"
 
 
 def watcher_of(socket: str) -> int | None:
-    """Return the process that imports for the daemon on a socket; ``None`` if there is none."""
+    """Return the process that imports for the daemon on a socket; ``None`` if no process does."""
     return lock_holder(_path(socket))
 
 
