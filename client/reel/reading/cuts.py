@@ -41,7 +41,7 @@ def broke_off(problem: str | None) -> str:
     Args:
         problem: why it is not complete, as :class:`~reel.streams.response.IncomingResponse` tells it.
     """
-    return "the answer broke off" if problem in (None, _NO_REASON) else f"the answer broke off: {problem}"
+    return _WITHOUT_REASON if problem in (None, _NO_REASON) else f"{_WITHOUT_REASON}: {problem}"
 
 
 def why_cut(message: Mapping[str, Any]) -> str | None:
