@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from reel.base.errors import NotRunning
 from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.histories import History, look, note
+from reel.cli.commands.shared.import_report import report, warn
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
 from reel.cli.commands.shared.kept_originals import Keep, follow_purges, kept_originals
 from reel.cli.commands.shared.watcher import only_watcher
@@ -33,17 +34,13 @@ from reel.importing.adding.stretch import too_old
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.steps import UNREADABLE, WITHOUT_MESSAGE, About, Compacted, Counts, Problem, Said, Tool
+from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size
 from reel.sync.client import Client
 
 # Seconds between two updates of the progress.
 _UPDATE = 0.2
-# How many of the problems of a tool are shown.
-_PROBLEMS = 10
-# How many kinds of records or fields are listed.
-_KINDS = 10
 _NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
@@ -57,7 +54,7 @@ def import_histories(ctx: Context) -> int:
         return _nothing(ctx, histories, paths)
     for history in histories:
         if not history.sources and not ctx.args.watch:
-            _warn(ctx, history.problems)
+            warn(ctx, history.problems)
     if found and not ctx.out.as_json and not named:
         ctx.out.lines(_table(ctx, found))
     if ctx.args.dry_run:
@@ -101,7 +98,7 @@ def _tool(name: str) -> Tool:
 
 def _nothing(ctx: Context, histories: list[History], paths: list[Path]) -> int:
     for history in histories:
-        _warn(ctx, history.problems)
+        warn(ctx, history.problems)
     if ctx.words:
         (tool,) = (history.tool for history in histories)
         if where := ", ".join(map(str, paths or tool.places(os.environ))):
@@ -238,7 +235,7 @@ class _Progress:
 
 def _watch(ctx: Context, bring_in: Callable[[History], Totals], tools: list[Tool], paths: list[Path]) -> int:
     """Import everything, and then whatever is written, until Ctrl-C; of all tools, one process at a time does."""
-    watch = Watch(ctx, partial(look, paths=paths), bring_in, partial(_report, ctx))
+    watch = Watch(ctx, partial(look, paths=paths), bring_in, partial(report, ctx))
     with nullcontext() if ctx.words else only_watcher(ctx):
         return watch.run(tools)
 
@@ -246,7 +243,7 @@ def _watch(ctx: Context, bring_in: Callable[[History], Totals], tools: list[Tool
 def _report_all(ctx: Context, results: Iterable[tuple[History, Totals]]) -> int:
     status = OK
     for history, totals in results:
-        _report(ctx, history, totals)
+        report(ctx, history, totals)
         if totals.interrupted:
             ctx.out.warn(f"interrupted; what is in stays, go on with: {ctx.command('import', history.tool.name)}")
             return INTERRUPTED
@@ -254,104 +251,3 @@ def _report_all(ctx: Context, results: Iterable[tuple[History, Totals]]) -> int:
             ctx.out.warn(f"no conversation of {history.tool.title} in {count(totals.sources, 'file')}")
             status = REFUSED
     return status
-
-
-def _report(ctx: Context, history: History, totals: Totals) -> None:
-    """Print what became of the sources of a tool."""
-    counts = totals.counts
-    for problem in history.problems:
-        counts.problem(problem)
-    if ctx.out.as_json:
-        ctx.out.document(_document(history, totals))
-        return
-    ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
-    if totals.messages:
-        ctx.out.line(f"  {_accounting(counts)}")
-    if counts.refused:
-        listed = _listed(dict(counts.refused))
-        ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
-    if counts.left_out:
-        listed = _listed(dict(counts.left_out))
-        ctx.out.line(f"  {count(counts.left_out.total(), 'field')} of them left out ({listed})")
-    if totals.secrets and totals.messages:
-        ctx.out.line(f"  {_secrets(totals, dry=ctx.args.dry_run)}")
-    for name, made in totals.beside:
-        ctx.out.line(f"  {name} was changed here; what is new is in {made}")
-    for name in totals.killed:
-        ctx.out.line(f"  {name} was killed here, and was left alone")
-    for name in totals.purged:
-        again = ctx.command("import", "--restore-purged")
-        ctx.out.line(f"  {name} was purged here, and stays away; bring it back with: {again}")
-    _warn(ctx, [*counts.problems, *totals.still_broken], counts.more_problems)
-
-
-def _outcome(totals: Totals, *, dry: bool) -> str:
-    if not totals.new and not totals.grown and not totals.changed:
-        return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
-    parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
-    parts += [f"{totals.grown:,} went on"] if totals.grown else []
-    parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
-    parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []
-    return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
-
-
-def _accounting(counts: Counts) -> str:
-    parts = [f"{counts.mapped:,} used", *([f"{counts.known:,} known"] if counts.known else [])]
-    unreadable = {kind: number for kind, number in counts.unknown.items() if kind in UNREADABLE}
-    unknown = {kind: number for kind, number in counts.unknown.items() if kind not in UNREADABLE}
-    for what, found in (
-        ("ignored", dict(counts.ignored)),
-        ("unknown, kept as notes", unknown),
-        ("unreadable", unreadable),
-    ):
-        if found:
-            parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
-    return f"{count(counts.read, 'record')}: {', '.join(parts)}"
-
-
-def _secrets(totals: Totals, *, dry: bool) -> str:
-    what = " masked" if totals.is_masked else "" if dry else " stay in them; list them with: reel secrets"
-    return f"{count(totals.secrets.total(), 'secret')} ({_listed(dict(totals.secrets))}){what}"
-
-
-def _listed(found: dict[str, int]) -> str:
-    listed = [f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
-    return ", ".join([*listed[:_KINDS], *([f"{len(listed) - _KINDS} more kinds"] if len(listed) > _KINDS else [])])
-
-
-def _warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
-    for problem in problems[:_PROBLEMS]:
-        ctx.out.warn(str(problem))
-    if left := more + max(len(problems) - _PROBLEMS, 0):
-        ctx.out.warn(f"and {count(left, 'problem')} more")
-
-
-def _document(history: History, totals: Totals) -> dict[str, Any]:
-    counts = totals.counts
-    return {
-        "tool": history.tool.name,
-        "sources": totals.sources,
-        "bytes": totals.bytes,
-        "new": totals.new,
-        "grown": totals.grown,
-        "changed": totals.changed,
-        "unchanged": totals.unchanged,
-        "empty": totals.empty,
-        "messages": totals.messages,
-        "known": totals.known,
-        "records": {
-            "read": counts.read,
-            "mapped": counts.mapped,
-            "known": counts.known,
-            "ignored": dict(counts.ignored),
-            "unknown": dict(counts.unknown),
-            "refused": dict(counts.refused),
-            "left_out": dict(counts.left_out),
-        },
-        "secrets": dict(totals.secrets),
-        "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
-        "killed": totals.killed,
-        "purged": totals.purged,
-        "problems": [str(problem) for problem in (*counts.problems, *totals.still_broken)],
-        "more_problems": counts.more_problems,
-    }

@@ -1,0 +1,116 @@
+"""What ``reel import`` says of a tool when it has read its history: what became of it, for people and for programs."""
+
+from typing import Any
+
+from reel.cli.commands.shared.histories import History
+from reel.cli.line.context import Context
+from reel.importing.adding.importer import Totals
+from reel.importing.steps import UNREADABLE, Counts, Problem
+from reel.reading.wording import count
+
+# How many of the problems of a tool are shown.
+_PROBLEMS = 10
+# How many kinds of records or fields are listed.
+_KINDS = 10
+
+
+def report(ctx: Context, history: History, totals: Totals) -> None:
+    """Print what became of the sources of a tool."""
+    counts = totals.counts
+    for problem in history.problems:
+        counts.problem(problem)
+    if ctx.out.as_json:
+        ctx.out.document(_document(history, totals))
+        return
+    ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
+    if totals.messages:
+        ctx.out.line(f"  {_accounting(counts)}")
+    if counts.refused:
+        listed = _listed(dict(counts.refused))
+        ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
+    if counts.left_out:
+        listed = _listed(dict(counts.left_out))
+        ctx.out.line(f"  {count(counts.left_out.total(), 'field')} of them left out ({listed})")
+    if totals.secrets and totals.messages:
+        ctx.out.line(f"  {_secrets(totals, dry=ctx.args.dry_run)}")
+    for name, made in totals.beside:
+        ctx.out.line(f"  {name} was changed here; what is new is in {made}")
+    for name in totals.killed:
+        ctx.out.line(f"  {name} was killed here, and was left alone")
+    for name in totals.purged:
+        again = ctx.command("import", "--restore-purged")
+        ctx.out.line(f"  {name} was purged here, and stays away; bring it back with: {again}")
+    warn(ctx, [*counts.problems, *totals.still_broken], counts.more_problems)
+
+
+def _outcome(totals: Totals, *, dry: bool) -> str:
+    if not totals.new and not totals.grown and not totals.changed:
+        return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
+    parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
+    parts += [f"{totals.grown:,} went on"] if totals.grown else []
+    parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
+    parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []
+    return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
+
+
+def _accounting(counts: Counts) -> str:
+    parts = [f"{counts.mapped:,} used", *([f"{counts.known:,} known"] if counts.known else [])]
+    unreadable = {kind: number for kind, number in counts.unknown.items() if kind in UNREADABLE}
+    unknown = {kind: number for kind, number in counts.unknown.items() if kind not in UNREADABLE}
+    for what, found in (
+        ("ignored", dict(counts.ignored)),
+        ("unknown, kept as notes", unknown),
+        ("unreadable", unreadable),
+    ):
+        if found:
+            parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
+    return f"{count(counts.read, 'record')}: {', '.join(parts)}"
+
+
+def _secrets(totals: Totals, *, dry: bool) -> str:
+    what = " masked" if totals.is_masked else "" if dry else " stay in them; list them with: reel secrets"
+    return f"{count(totals.secrets.total(), 'secret')} ({_listed(dict(totals.secrets))}){what}"
+
+
+def _listed(found: dict[str, int]) -> str:
+    listed = [f"{name} {number:,}" for name, number in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+    return ", ".join([*listed[:_KINDS], *([f"{len(listed) - _KINDS} more kinds"] if len(listed) > _KINDS else [])])
+
+
+def warn(ctx: Context, problems: list[Problem], more: int = 0) -> None:
+    """Print the first of some problems, and how many more there are."""
+    for problem in problems[:_PROBLEMS]:
+        ctx.out.warn(str(problem))
+    if left := more + max(len(problems) - _PROBLEMS, 0):
+        ctx.out.warn(f"and {count(left, 'problem')} more")
+
+
+def _document(history: History, totals: Totals) -> dict[str, Any]:
+    counts = totals.counts
+    return {
+        "tool": history.tool.name,
+        "sources": totals.sources,
+        "bytes": totals.bytes,
+        "new": totals.new,
+        "grown": totals.grown,
+        "changed": totals.changed,
+        "unchanged": totals.unchanged,
+        "empty": totals.empty,
+        "messages": totals.messages,
+        "known": totals.known,
+        "records": {
+            "read": counts.read,
+            "mapped": counts.mapped,
+            "known": counts.known,
+            "ignored": dict(counts.ignored),
+            "unknown": dict(counts.unknown),
+            "refused": dict(counts.refused),
+            "left_out": dict(counts.left_out),
+        },
+        "secrets": dict(totals.secrets),
+        "beside": [{"conversation": name, "agent": made} for name, made in totals.beside],
+        "killed": totals.killed,
+        "purged": totals.purged,
+        "problems": [str(problem) for problem in (*counts.problems, *totals.still_broken)],
+        "more_problems": counts.more_problems,
+    }
