@@ -1,9 +1,9 @@
 """The originals of what was imported: keeping them, if the settings say so, and erasing them."""
 
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+from reel.cli.commands.shared.texts_in_files import TextsInFiles
 from reel.cli.line.context import Context
 from reel.daemon.address import state_directory
 from reel.importing.adding.importer import Totals
@@ -79,33 +79,22 @@ def erase_originals(ctx: Context, conversations: Collection[str], files: Collect
                 ctx.out.line(f"{count(erased, 'original')} erased")
 
 
-def erase_originals_with(ctx: Context, pattern: re.Pattern[bytes], overlap: int) -> list[str]:
-    """Erase the originals in which a text is found, and remember not to keep these files again; return their paths.
-
-    Args:
-        ctx: what the command runs with.
-        pattern: finds the text.
-        overlap: the length of the longest text that it finds.
-    """
+def erase_originals_with(ctx: Context, texts: TextsInFiles) -> list[str]:
+    """Erase the originals in which a text is found, and remember not to keep these files again; return their paths."""
     with _warning(ctx):
         if (store := existing(store_path())) is not None:
             with store:
-                found = sorted({one.path for one in store.originals() if _has(store.content(one), pattern, overlap)})
+                found = sorted({one.path for one in store.originals() if _may_have(store.content(one), texts)})
                 _erase(ctx, store, found)
                 return found
     return []
 
 
-def _has(content: Iterator[bytes], pattern: re.Pattern[bytes], overlap: int) -> bool:
-    kept = b""
+def _may_have(content: Iterable[bytes], texts: TextsInFiles) -> bool:
     try:
-        for data in content:
-            if pattern.search(kept + data):
-                return True
-            kept = (kept + data)[-overlap:]
+        return texts.are_in(content)
     except Damaged:  # nobody knows what it had
         return True
-    return False
 
 
 def _erase(ctx: Context, store: Store, files: Collection[str]) -> int:

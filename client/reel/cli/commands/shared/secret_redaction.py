@@ -13,12 +13,12 @@ from typing import Any
 
 from reel import requests
 from reel.base.errors import InvalidParams, NotFound
-from reel.base.strict_json import encode
 from reel.cli.commands.shared.erasing import agreed, backups_of, known_backups
 from reel.cli.commands.shared.kept_originals import erase_originals_with
 from reel.cli.commands.shared.origins import imported_among
 from reel.cli.commands.shared.secret_table import table
 from reel.cli.commands.shared.stored_secrets import Look
+from reel.cli.commands.shared.texts_in_files import TextsInFiles, forms
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.daemon.address import state_directory
@@ -55,12 +55,12 @@ def redact_all(ctx: Context, found: Look) -> int:
     with ctx.out.waiting("erasing"):
         for agent in holders:
             done.redact(ctx, agent, texts)
-        pattern, overlap = _pattern(texts)
-        done.originals = erase_originals_with(ctx, pattern, overlap)
+        in_files = TextsInFiles(texts)
+        done.originals = erase_originals_with(ctx, in_files)
     files = {origin.file for origin in imported_among(ctx, holders).values()}
     done.unreached |= {file: "the tool's own file" for file in sorted(files) if file and os.path.exists(file)}
     done.unreached |= {
-        path: "still has it" for path in _files_with(ctx, pattern, overlap, done.backups) if path not in done.unreached
+        path: "still has it" for path in _files_with(ctx, in_files, done.backups) if path not in done.unreached
     }
     _report(ctx, done, sent=any(stored.sent for stored in plain))
     return OK
@@ -164,15 +164,9 @@ def _unescaped(text: str) -> str:
         return text
 
 
-def _forms(texts: Iterable[str]) -> set[str]:
-    """Return the texts as they are in texts, and in JSON, which may be in JSON."""
-    once = {form for text in texts for form in (text, encode(text)[1:-1], json.dumps(text)[1:-1])}
-    return once | {encode(text)[1:-1] for text in once}
-
-
 def _holders(ctx: Context, names: Iterable[str], readers: list[str], texts: set[str]) -> list[str]:
     """Return the agents in whose pasts secrets were found, and those that have one of the texts elsewhere."""
-    pattern = re.compile(any_of(_forms(texts)))
+    pattern = re.compile(any_of(forms(texts)))
     known = set(readers)
     return [*readers, *(agent for agent in names if agent not in known and _has_one(ctx, agent, pattern))]
 
@@ -181,30 +175,18 @@ def _has_one(ctx: Context, agent: str, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(text) for event in _events(ctx, agent) for text, _ in _words(event))
 
 
-def _pattern(texts: set[str]) -> tuple[re.Pattern[bytes], int]:
-    """Return what finds the texts in files, and the length of the longest that it finds."""
-    forms = _forms(texts)
-    longest = max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
-    return re.compile(any_of(forms).encode("utf-8", "surrogatepass")), longest
-
-
-def _files_with(ctx: Context, pattern: re.Pattern[bytes], overlap: int, backups: Iterable[str]) -> Iterator[str]:
+def _files_with(ctx: Context, texts: TextsInFiles, backups: Iterable[str]) -> Iterator[str]:
     """Yield the files of the state directory, of the database and of backups in which a text is found."""
     stem = glob.escape(str(ctx.client.stats()["database"]).removesuffix(".db"))
     kept = [os.path.join(folder, name) for folder, _, names in os.walk(state_directory()) for name in names]
     for path in sorted({*kept, *glob.glob(f"{stem}*"), *backups}):
-        if os.path.isfile(path) and _has(path, pattern, overlap):
+        if os.path.isfile(path) and _has(path, texts):
             yield path
 
 
-def _has(path: str, pattern: re.Pattern[bytes], overlap: int) -> bool:
-    kept = b""
+def _has(path: str, texts: TextsInFiles) -> bool:
     try:
         with open(path, "rb") as file:
-            while data := file.read(_CHUNK):
-                if pattern.search(kept + data):
-                    return True
-                kept = (kept + data)[-overlap:]
+            return texts.are_in(iter(lambda: file.read(_CHUNK), b""))
     except OSError:
         return False
-    return False
