@@ -37,7 +37,8 @@ def around(hit: Hit, lines: int) -> Iterator[Line]:
     begins = [0, *(at + 1 for at, char in enumerate(hit.snippet) if char == "\n"), len(hit.snippet) + 1]
     spans = list(pairwise(begins))
     having = {bisect_right(begins, begin) - 1 for begin, _ in hit.matches}
-    shown = sorted({near for at in having for near in range(at - lines, at + lines + 1) if 0 <= near < len(spans)})
+    near = (range(max(at - lines, 0), min(at + lines + 1, len(spans))) for at in having)
+    shown = sorted({number for numbers in near for number in numbers})
     last = shown[0] if shown else 0
     for number in shown:
         if number > last + 1:
