@@ -33,3 +33,18 @@ def test_what_is_private(client: Client) -> None:
         assert name == client.agent(name).name
     assert "open" == client.agent("open", without_tag="private").name
     assert 7 == len(client.agents(without_tag="nothing").agents)
+
+
+def test_words_that_only_private_conversations_have(client: Client) -> None:
+    """A search names no word instead of an unknown one to a reader from whom conversations are hidden."""
+    client.add("secret", "the zeppelin is late", create=True)
+    client.add("open", "the train is late", create=True)
+    client.change("secret", tags={"private": "yes"})
+    until_indexed(client)
+    seen = client.search("zepelin late", order="best")
+    unseen = client.search("zepelin late", order="best", without_tag="private")
+
+    assert {"zepelin": ["zeppelin"]} == seen.instead
+    assert not unseen.instead
+    assert ["open"] == [hit.name for hit in unseen.hits]
+    assert seen.instead == client.search("zepelin late", order="best", without_tag="nothing").instead

@@ -425,7 +425,9 @@ class Search:
         lacking = {each.event: plan.lacking(each.found) for each in page}
         hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]
         following = start.following(top, end) if end < len(ranked) else None
-        return HitPage(hits, following, self.behind, plan.instead)
+        # The known words are those of all agents, the hidden ones too.
+        instead = {} if wanted.hidden else plan.instead
+        return HitPage(hits, following, self.behind, instead)
 
     async def _ranked(
         self, plan: Plan, condition: Condition, below: int, fresh: Freshness | None, limit: int
