@@ -586,13 +586,13 @@ def test_compaction_of_codex(reel: Reel, session: str, tmp_path: Path) -> None:
 def test_asked_at_a_terminal(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
     """At a terminal it asks, and imports if the answer is yes."""
     save(three_turns(session), tmp_path)
-    with talking(client.path, "import", HOME=str(tmp_path)) as command:
+    with talking(client.path, "import", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path)) as command:
         command.until("Import 1 conversation? [Y/n] ")
         command.type("n\r")
         assert 1 == command.process.wait()
     assert 4 == reel("show", agent).status
 
-    with talking(client.path, "import", HOME=str(tmp_path)) as command:
+    with talking(client.path, "import", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path)) as command:
         command.until("Import 1 conversation? [Y/n] ")
         command.type("\r")
         command.until("[MARK/mask/keep] ")
