@@ -39,8 +39,8 @@ async def test_client_that_leaves(tmp_path: Path) -> None:
             tasks.start_soon(search.run)
             for _ in range(4):  # more than there are readers
                 with anyio.move_on_after(0.01):
-                    await search._read(lambda connection: connection.execute(_ENDLESS).fetchone())
-            found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
+                    await search.read(lambda connection: connection.execute(_ENDLESS).fetchone())
+            found = await search.read(lambda connection: connection.execute("SELECT 1").fetchone())
             tasks.cancel_scope.cancel()
 
     assert (1,) == found
@@ -77,7 +77,7 @@ async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
             tasks.start_soon(erase)
             await anyio.wait_all_tasks_blocked()
         with anyio.fail_after(PATIENCE):
-            found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
+            found = await search.read(lambda connection: connection.execute("SELECT 1").fetchone())
         tasks.cancel_scope.cancel()
 
     assert (1,) == found
@@ -94,7 +94,7 @@ async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
         tasks.start_soon(search.run)
         with anyio.fail_after(PATIENCE):
             for _ in range(3):
-                await search._read(one)
+                await search.read(one)
                 assert search._writer is not None
                 await search._writer.run(lambda connection: connection.execute("PRAGMA busy_timeout = 1").fetchall())
                 with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
@@ -104,7 +104,7 @@ async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
                         pass
                 while search._writer is not None:
                     await anyio.lowlevel.checkpoint()
-            found = await search._read(one)
+            found = await search.read(one)
         tasks.cancel_scope.cancel()
 
     assert found is not None

@@ -21,7 +21,7 @@ from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
 from reeld.protocol.signature import Signature
-from reeld.search import service
+from reeld.search import hit_pages
 from reeld.search.service import Search
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
@@ -165,7 +165,7 @@ def stopped() -> list[str]:
 @pytest.fixture
 async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
     """The services of handlers, over a store of the test's own; a page of a search is whole, however long it takes."""
-    monkeypatch.setattr(service, "_PATIENCE", PATIENCE)
+    monkeypatch.setattr(hit_pages, "_PATIENCE", PATIENCE)
     async with open_store(empty_database(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)

@@ -8,10 +8,10 @@ from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.search.criteria import Criteria
+from reeld.search.hit_pages import HitPage, Start
 from reeld.search.index import KINDS
 from reeld.search.query import Filters, Query, parse_query
 from reeld.search.ranking import Freshness
-from reeld.search.service import HitPage, Start
 from reeld.search.volumes import Place
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
@@ -50,13 +50,13 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
 async def _page(services: Services, wanted: Criteria, asked: params.Search) -> HitPage:
     first, *others = asked.after or (None,)
     if asked.order is None:
-        return await services.search.newest(wanted, asked.limit, first, asked.snippet)
+        return await services.search.pages.newest(wanted, asked.limit, first, asked.snippet)
     if asked.order == "newest" or not wanted.query.groups:  # nothing tells which hits are better
         before = _END if first is None else Place(others[0] if others else _END.said, first)
-        return await services.search.latest(wanted, asked.limit, before, asked.snippet)
+        return await services.search.pages.latest(wanted, asked.limit, before, asked.snippet)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)
     fresh = Freshness(now or int(time.time() * 1000)) if asked.order == "fresh" else None
-    return await services.search.best(wanted, asked.limit, Start(first, offset, fresh), asked.snippet)
+    return await services.search.pages.best(wanted, asked.limit, Start(first, offset, fresh), asked.snippet)
 
 
 def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
@@ -87,9 +87,9 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
                 raise not_found(address)
             agents = _both(agents, frozenset() if profile is None else {profile.row})
     if tags := [*(asked.tags or {}).items(), *filters.tags]:
-        agents = _both(agents, await services.search.tagged(tags))
+        agents = _both(agents, await services.search.pages.tagged(tags))
     if directories := [*(asked.dirs or ()), *filters.dirs]:
-        agents = _both(agents, await services.search.begun_in(directories))
+        agents = _both(agents, await services.search.pages.begun_in(directories))
     kinds = None if asked.kinds is None else frozenset(KINDS).intersection(asked.kinds)
     if filters.roles:
         kinds = frozenset(kind for kind in (KINDS if kinds is None else kinds) if _ROLES.get(kind) in filters.roles)

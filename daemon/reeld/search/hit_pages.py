@@ -1,0 +1,201 @@
+"""What a search answers: pages of hits, in each of its orders.
+
+A search reads a volume, or a stretch of one, at a time, so that one connection serves many. One that takes long returns
+what it has found so far.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from reeld.search import finding, ranking, volumes
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Look, Paths
+from reeld.search.ranking import Freshness, Plan, Ranked
+from reeld.search.snippets import wanted_of
+from reeld.search.volumes import Condition, Place, Volume
+from reeld.store.connection_thread import Job, T
+
+# Seconds after which a page is returned with the hits so far; the next page continues.
+_PATIENCE = 1.0
+# How many of the best hits there are.
+MOST_RANKED = 1000
+
+
+class Readable(Protocol):
+    """An index that can be read."""
+
+    indexed: int
+
+    @property
+    def behind(self) -> int:
+        """The number of events that are not in the index yet."""
+
+    async def read(self, job: Job[T]) -> T:
+        """Run a job on a connection to the index."""
+
+
+class HitPage(NamedTuple):
+    """A page of hits, the start of the next one, and how many events are not in the index yet.
+
+    ``instead`` has what was searched for instead of words that no event has.
+    """
+
+    hits: list[dict[str, Any]]
+    next: str | None
+    behind: int
+    instead: Mapping[str, list[str]] = MappingProxyType({})
+
+
+class Start(NamedTuple):
+    """Where a page of the best hits begins: below an event, after so many hits, and with what counts as fresh.
+
+    So a page is ranked as the one before was, though something was said meanwhile.
+    """
+
+    top: int | None
+    offset: int
+    fresh: Freshness | None
+
+    def following(self, top: int, offset: int) -> str:
+        """Return where the next page begins, as clients receive it."""
+        return f"{top}.{offset}" + ("" if self.fresh is None else f".{self.fresh.now}")
+
+
+class HitPages:
+    """The pages of hits of an index.
+
+    Args:
+        index: the index.
+    """
+
+    def __init__(self, index: Readable) -> None:
+        self._index = index
+
+    async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
+        """Return the rows of the agents that have all the given tags."""
+        return await self._index.read(lambda connection: finding.tagged(connection, tags))
+
+    async def begun_in(self, directories: Sequence[str]) -> set[int]:
+        """Return the rows of the agents that were begun in one of these directories, or below one."""
+        return await self._index.read(lambda connection: finding.begun_in(connection, directories))
+
+    async def newest(self, wanted: Criteria, limit: int, below: int | None, size: int) -> HitPage:
+        """Return a page of hits in the order of the log, the newest first.
+
+        Args:
+            wanted: the criteria.
+            limit: how many hits at most.
+            below: only events with a smaller id.
+            size: how many characters a snippet has at most.
+        """
+        events, reached = await self._find(wanted, limit, below)
+        hits = await self._show(Look(wanted_of(wanted.query.terms), size, wanted.live), events)
+        return HitPage(hits, str(reached) if reached else None, self._index.behind)
+
+    async def latest(self, wanted: Criteria, limit: int, before: Place, size: int) -> HitPage:
+        """Return a page of hits in the order in which they were said, the latest first.
+
+        Args:
+            wanted: the criteria.
+            limit: how many hits at most.
+            before: only events before this place.
+            size: how many characters a snippet has at most.
+        """
+        found: list[Place] = []
+        ends, paths = time.monotonic() + _PATIENCE, Paths()
+        for volume in await self._volumes():
+            if len(found) == limit and volume.newest < found[-1].said:
+                continue
+            part = partial(finding.latest, wanted=wanted, paths=paths, volume=volume, before=before, limit=limit)
+            found = sorted({*found, *await self._index.read(part)}, reverse=True)[:limit]
+            if time.monotonic() > ends:
+                break
+        look = Look(wanted_of(wanted.query.terms), size, wanted.live)
+        hits = await self._show(look, [place.event for place in found])
+        following = f"{found[-1].event}.{found[-1].said}" if len(found) == limit else None
+        return HitPage(hits, following, self._index.behind)
+
+    async def best(self, wanted: Criteria, limit: int, start: Start, size: int) -> HitPage:
+        """Return a page of the best hits.
+
+        Args:
+            wanted: the criteria.
+            limit: how many hits at most.
+            start: where the page begins.
+            size: how many characters a snippet has at most.
+        """
+        plan = await self._index.read(partial(ranking.plan, query=wanted.query))
+        top = self._index.indexed + 1 if start.top is None else start.top
+        end = min(start.offset + limit, MOST_RANKED)
+        # One more tells whether there are more. What is live is known only of those that are looked at.
+        most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
+        ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
+        if not ranked and plan.has_parts:
+            plan = await self._index.read(partial(ranking.plan, query=wanted.query, in_parts=True))
+            ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
+        if wanted.live is not None:
+            ranked = await self._live(wanted, ranked, end + 1)
+        page = ranked[start.offset : end]
+        look = Look(plan.wanted, size, wanted.live, {each.event: each.score for each in page})
+        hits = await self._show(look, [each.event for each in page])
+        lacking = {each.event: plan.lacking(each.found) for each in page}
+        hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]
+        following = start.following(top, end) if end < len(ranked) else None
+        # The known words are those of all agents, the hidden ones too.
+        instead = {} if wanted.hidden else plan.instead
+        return HitPage(hits, following, self._index.behind, instead)
+
+    async def _ranked(
+        self, plan: Plan, condition: Condition, below: int, fresh: Freshness | None, limit: int
+    ) -> list[Ranked]:
+        """Return the best events, the best first."""
+        ranked: list[Ranked] = []
+        ends = time.monotonic() + _PATIENCE
+        for volume in await self._volumes():
+            part = partial(
+                ranking.best, volume=volume, wanted=plan, condition=condition, below=below, fresh=fresh, limit=limit
+            )
+            ranked = sorted(ranked + await self._index.read(part), key=lambda each: (-each.score, -each.event))[:limit]
+            if time.monotonic() > ends:
+                break
+        return ranked
+
+    async def _live(self, wanted: Criteria, ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
+        """Return those of ranked events that are in the current conversation, or that are not, as it is wanted."""
+        paths, left, found = Paths(), list(ranked), list[Ranked]()
+        ends = time.monotonic() + _PATIENCE
+        while left and len(found) < limit and time.monotonic() < ends:
+            some, done = await self._index.read(partial(finding.live_of, wanted=wanted, paths=paths, ranked=left))
+            found += some
+            del left[:done]
+        return found[:limit]
+
+    async def _volumes(self) -> list[Volume]:
+        return await self._index.read(partial(volumes.down_from, below=1 << 62))
+
+    async def _find(self, wanted: Criteria, limit: int, below: int | None) -> tuple[list[int], int]:
+        """Return events, and the id below which there may be more; 0 if there are no more."""
+        limits = partial(finding.bounds, since=wanted.since, until=wanted.until, newest=self._index.indexed)
+        floor, high = await self._index.read(limits)
+        high = high if below is None else min(high, below)
+        ends, begun, paths = time.monotonic() + _PATIENCE, high, Paths()
+        events: list[int] = []
+        while high > floor and len(events) < limit and (time.monotonic() < ends or high == begun):
+            part = await self._index.read(
+                partial(finding.find, wanted=wanted, paths=paths, low=floor, high=high, limit=limit - len(events))
+            )
+            events += part.events
+            high = part.reached
+        return events, high if high > floor else 0
+
+    async def _show(self, look: Look, events: Sequence[int]) -> list[dict[str, Any]]:
+        hits: list[dict[str, Any]] = []
+        paths, done = Paths(), 0
+        while done < len(events):
+            some = await self._index.read(partial(finding.shown, look=look, paths=paths, events=events[done:]))
+            hits += some.hits
+            done += some.done
+        return hits
