@@ -18,13 +18,11 @@ from typing import NamedTuple, TypeAlias
 
 from reel.base.values import new_tuple
 from reel.said.kinds import CONVERSATION, ROLES
-from reeld.core.events import Entry, Event, Mark, Node, is_late, label_of, system_of
+from reeld.core.events import ENTRY_SIZE, Entry, Event, Mark, Node, is_late, label_of, size_in_memory, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
 
 _id, _seq = attrgetter("id"), attrgetter("seq")
-# Bytes of an entry besides its texts: the tuple, its numbers and its slot in the list, as measured.
-_ENTRY_SIZE = 300
 
 
 class Branch(NamedTuple):
@@ -238,7 +236,7 @@ class Conversation:
             self.marks.append(node)
             return
         self.entries.append(node)
-        self.size += _size_of(node)
+        self.size += size_in_memory(node)
         if node.message is not None:
             self.message_count += 1
         if node.kind == "system":
@@ -304,7 +302,7 @@ class Conversation:
         self._since = sum(len(nodes) - bisect_right(nodes, after, key=_id) for nodes in (self.entries, self.marks))
 
     def _withdraw(self, entry: Entry) -> None:
-        self.size -= _size_of(entry)
+        self.size -= size_in_memory(entry)
         if entry.message is not None:
             self.message_count -= 1
         if entry.tools is not None:
@@ -321,7 +319,7 @@ class Conversation:
             del self.milestones[:index]
             before = bisect_right(self.entries, self.base.id, key=_id)
             for entry in self.entries[:before]:
-                self.size -= _size_of(entry)
+                self.size -= size_in_memory(entry)
                 self._answered.pop(entry.id, None)
             del self.entries[:before]
             del self._prompts[: max(0, bisect_right(self._prompts, self.base.id, key=_id) - 1)]
@@ -393,7 +391,7 @@ class Conversation:
 
     def _count_texts(self, texts: int, size: int) -> None:
         """Count the newest entries, which are plain texts, and set a milestone at the last of them if one is due."""
-        self.size += texts * _ENTRY_SIZE + size
+        self.size += texts * ENTRY_SIZE + size
         self.message_count += texts
         self._since += texts
         if texts and self._since >= self._step:
@@ -438,14 +436,3 @@ class Conversation:
         )
 
     __hash__ = None  # type: ignore[assignment]  # it changes
-
-
-def _size_of(entry: Entry) -> int:
-    size = _ENTRY_SIZE
-    if entry.message is not None:
-        size += len(entry.message)
-    if entry.kept is not None:
-        size += len(entry.kept)
-    if entry.data_json is not None:
-        size += len(entry.data_json)
-    return size

@@ -45,6 +45,10 @@ class Origin(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
+# Bytes of an entry besides its texts: the tuple, its numbers and its slot in the list, as measured.
+ENTRY_SIZE = 300
+
+
 class Entry(NamedTuple):
     """A conversation event as it is kept in memory: the record, and its message as MessagePack.
 
@@ -84,6 +88,18 @@ def entry(
     """Return the entry of a conversation event that has been read."""
     kept = content if message is None or data_json is not None else None
     return new_tuple(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, None))
+
+
+def size_in_memory(entry: Entry) -> int:
+    """Return about how many bytes an entry takes in memory."""
+    size = ENTRY_SIZE
+    if entry.message is not None:
+        size += len(entry.message)
+    if entry.kept is not None:
+        size += len(entry.kept)
+    if entry.data_json is not None:
+        size += len(entry.data_json)
+    return size
 
 
 class Mark(NamedTuple):
