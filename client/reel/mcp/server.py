@@ -241,7 +241,7 @@ def _name_in(info: Any) -> str:
 
 
 def _directory_in(result: Any) -> str:
-    """Return the first directory among the roots of a client; empty if there is none."""
+    """Return the first directory among the roots of a client; empty if no root is a directory."""
     roots = result.get("roots") if isinstance(result, dict) else None
     for root in roots if isinstance(roots, list) else []:
         uri = root.get("uri") if isinstance(root, dict) else None

@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 
 
 def find_cut(messages: Iterable[Message], *, keep: int = 0, mark: int | None = None) -> Cut | None:
-    """Return the last place to cut at; ``None`` if there is none.
+    """Return the last place to cut at; ``None`` if the conversation has no such place.
 
     Args:
         messages: those of the conversation.

@@ -42,7 +42,7 @@ def stands_for(form: str, name: str) -> bool:
 
 
 def shortest(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    """Return the shortest form of each name that stands for no other one; the name itself if there is none.
+    """Return the shortest form of each name that stands for no other one; the name itself if it has no shorter form.
 
     Args:
         names: the names.

@@ -307,5 +307,5 @@ class Store:
 
 
 def existing(path: str) -> Store | None:
-    """Return the store at a path; ``None`` if there is none."""
+    """Return the store at a path; ``None`` if the file does not exist."""
     return Store(path) if os.path.exists(path) else None

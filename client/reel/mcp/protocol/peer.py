@@ -71,7 +71,7 @@ class Peer:
             pass
 
     async def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """Send a request to the client, and return the result; ``None`` if there is none in time."""
+        """Send a request to the client, and return the result; ``None`` if it does not come in time."""
         self._number += 1
         number = f"reel-{self._number}"
         answered, found = self._asked[number] = anyio.Event(), list[Any]()

@@ -70,7 +70,7 @@ class Desk(NamedTuple):
         """Return a conversation.
 
         Raises:
-            ToolError: there is none of this name.
+            ToolError: no conversation has this name.
         """
         if not name:
             raise ToolError("name a conversation, as search and conversations print it")

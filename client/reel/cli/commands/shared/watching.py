@@ -149,7 +149,7 @@ def _why(error: Exception) -> str:
 
 
 def _installed() -> tuple[int, int, int] | None:
-    """Return what changes when another version of reel is installed; ``None`` while there is none."""
+    """Return what changes when another version of reel is installed; ``None`` if the program's file is missing."""
     with suppress(OSError):
         status = Path(reel.version.__file__).stat()
         return status.st_ino, status.st_size, status.st_mtime_ns
