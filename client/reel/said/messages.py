@@ -13,6 +13,8 @@ Role: TypeAlias = Literal["user", "assistant", "tool"]
 LATE = "late"
 # Of results: the calls that had a result already, which counts no more.
 SUPERSEDES = "supersedes"
+# What a client says in the metadata of the message that begins what it put in the place of all that was said before.
+COMPACTED = "compacted"
 
 
 class TextBlock(TypedDict):

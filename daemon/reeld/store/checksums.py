@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
 # The columns of an imported event's origin; nearly all events have none.
 ORIGIN = ("sent", "ref")
-ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
+ID, AGENT, SEQ, CONTENT, DATA, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "data_json", "parent"))
 # The columns that a checksum covers, and the checksum.
 EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN, "checksum"))
 _LEAST = len(COLUMNS)

@@ -16,21 +16,13 @@ from reeld.core.events import Pack, data_of, late_by
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import Agents, State
-from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
 from reeld.store.connection import Connection, Numbers, Texts
-from reeld.store.milestones import chain
+from reeld.store.first_words import MOST_MESSAGES, first_words, stretches
 from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
-from reeld.store.spans import NEWEST
 from reeld.store.states import tip_of
 from reeld.store.values import values
 
-# How many of an agent's messages the details cover, and how many characters the first words have.
-MOST_MESSAGES = 1000
-_WORDS = 200
-# How many messages are walked for the first words, from the first milestone or, if none is there, from the newest
-# message: 10 ms.
-_MOST_WALKED = 10_000
 # How many of an agent's values a list has, and how many bytes of them.
 _VALUES = State(limit=1000, max_bytes=1 << 20)
 # Of how many agents the names are shortened at once.
@@ -44,28 +36,10 @@ _ORDERS = {
         "ORDER BY a.updated DESC, a.id DESC",
     ),
 }
-# Of the nodes down to the root, or to where another agent's begin: the number of messages, the newest message, the
-# oldest one of a user, and the last node.
-_PATH = """
-    WITH RECURSIVE path (id, agent, kind, parent, messages) AS (
-        SELECT id, agent, kind, parent, CASE WHEN kind IN ('system', 'mark') THEN 0 ELSE 1 END FROM events
-        WHERE id = :tip AND id < :before
-        UNION ALL
-        SELECT e.id, e.agent, e.kind, e.parent, messages + CASE WHEN e.kind IN ('system', 'mark') THEN 0 ELSE 1 END
-        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = path.agent
-        WHERE messages < :most
-    )
-"""
-_SUMMARY = f"""{_PATH}
-    SELECT max(messages), max(id) FILTER (WHERE kind NOT IN ('system', 'mark')),
-        min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
-"""
-_OLDEST_MILESTONE = f"{_PATH} SELECT min(m.id) FROM path JOIN milestones m ON m.id = path.id"
 _SPOKEN = "SELECT coalesce(sent, time), kind, data_json FROM events WHERE id = ?"
 # The stored description of an agent; and whether it has non-ASCII characters, or a NUL, at which `length` stops.
 _STORED = "a.name || ' ' || coalesce(a.title, '') || ' ' || a.tags"
 _IS_NOT_ASCII = f"length({_STORED}) <> length(CAST({_STORED} AS BLOB))"
-_EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
 class Listing(NamedTuple):
@@ -168,75 +142,15 @@ def _labels(profile: Profile) -> str:
 def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
     """Return how many messages an agent has, its first words, when the newest was said, and whose turn is next."""
     tip = tip_of(connection, agent)
-    stretches = list(_stretches(connection, tip, MOST_MESSAGES, pack))
-    count = sum(stretch.messages for stretch in stretches)
-    newest = next((stretch.newest for stretch in stretches if stretch.newest is not None), None)
-    first = _first_of_a_user(stretches)
-    if tip is not None and count >= MOST_MESSAGES:
-        first = _first_of_all(connection, tip, stretches[-1], pack) or first
+    way = list(stretches(connection, tip, MOST_MESSAGES, pack))
+    count = sum(stretch.messages for stretch in way)
+    newest = next((stretch.newest for stretch in way if stretch.newest is not None), None)
     said, turn = None, None
     if newest is not None:
         said, *spoken = connection.execute(_SPOKEN, (newest,)).fetchone()
         turn = _turn(*spoken)
-    words = None if first is None else _first_words(connection, first, pack)
+    words = first_words(connection, tip, way, pack)
     return {"messages": count, "first_words": words, "said": said, "turn": turn}
-
-
-class _Stretch(NamedTuple):
-    """A part of the way from a node to the root, in one agent's log.
-
-    Args:
-        place: where it begins, and how many messages of it are counted.
-        messages: how many these are.
-        newest: the newest message of them; ``None`` if there is none.
-        first_of_a_user: the oldest one of a user; ``None`` if there is none.
-    """
-
-    place: dict[str, int]
-    messages: int
-    newest: int | None
-    first_of_a_user: int | None
-
-
-def _stretches(connection: Connection, tip: int | None, most: int, pack: Pack) -> Iterator[_Stretch]:
-    """Yield the way from a node to the root, until it has so many messages."""
-    count, before = 0, NEWEST
-    while tip is not None and count < most:
-        place = {"tip": tip, "before": before, "most": most - count}
-        messages, newest, first, oldest = connection.execute(_SUMMARY, place).fetchone()
-        if oldest is None:  # there is no such event, or it is not older
-            return
-        yield _Stretch(place, messages, newest, first)
-        count, before = count + messages, oldest
-        # A clone's path continues in its source. If the link to it is damaged, it may lead into any conversation.
-        row = _intact_event(connection, oldest, pack)
-        tip = None if row is None else row[PARENT]
-
-
-def _first_of_a_user(stretches: Sequence[_Stretch]) -> int | None:
-    firsts = (stretch.first_of_a_user for stretch in reversed(stretches))
-    return next((first for first in firsts if first is not None), None)
-
-
-def _first_of_all(connection: Connection, tip: int, last: _Stretch, pack: Pack) -> int | None:
-    """Return the first message of a user in a long conversation; ``None`` if that cannot be told.
-
-    Its newest milestones may not be written yet. Any of them leads to the first one, 5 us for each in between, and from
-    there the way is walked.
-
-    Args:
-        connection: reads the database.
-        tip: the newest node.
-        last: a stretch of the way from there.
-        pack: for the checksums.
-    """
-    (milestone,) = connection.execute(_OLDEST_MILESTONE, last.place).fetchone()
-    if milestone is None:
-        (milestone,) = connection.execute(_OLDEST_MILESTONE, {**last.place, "most": _MOST_WALKED}).fetchone()
-    passed = [] if milestone is None else list(chain(connection, milestone, pack))
-    stretches = list(_stretches(connection, passed[-1].id if passed else tip, _MOST_WALKED, pack))
-    is_whole = sum(stretch.messages for stretch in stretches) < _MOST_WALKED
-    return _first_of_a_user(stretches) if is_whole else None
 
 
 def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:
@@ -244,19 +158,6 @@ def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, A
     page = values(connection, profile.row, profile.head, _VALUES, pack)
     shown: dict[str, Any] = {"values": [unpack(each) for each in page.items]}
     return shown if page.after is None else {**shown, "next": page.after}
-
-
-def _first_words(connection: Connection, event_id: int, pack: Pack) -> str | None:
-    """Return the beginning of a message; ``None`` if it has no text, or is damaged."""
-    row = _intact_event(connection, event_id, pack)
-    content: str | None = None if row is None else row[CONTENT]
-    return None if content is None else content[:_WORDS]
-
-
-def _intact_event(connection: Connection, event_id: int, pack: Pack) -> list[Any] | None:
-    """Return the columns of an event; ``None`` if it is damaged."""
-    *row, stored = connection.execute(_EVENT, (event_id,)).fetchone()
-    return row if is_intact(pack, row, stored) else None
 
 
 def _turn(kind: str, data_json: str | None) -> str:

@@ -13,7 +13,8 @@ from msgpack import unpackb
 from reel.wire.msgpack_codec import packer
 from reeld.protocol.params import Agents
 from reeld.search.query import label_filter
-from reeld.store.listing import MOST_MESSAGES, Listing, agents
+from reeld.store.first_words import MOST_MESSAGES
+from reeld.store.listing import Listing, agents
 from reeld.store.schema import prepare
 from tests.reeld.store.rows import Rows
 
@@ -254,6 +255,51 @@ def test_details_of_a_clone(rows: Rows) -> None:
     assert {"messages": 1, "first_words": "What is a tape deck?", "turn": "assistant", "drafts": []}.items() <= (
         unpackb(clone).items()
     )
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"compacted": True}, {"provider": "reel"}, {"provider": "reel", "summarized_by": "gpt-5"}]
+)
+def test_details_after_summaries(rows: Rows, metadata: dict[str, Any]) -> None:
+    """A conversation is about what a person said first, whatever summary has taken its place, in a clone as well."""
+    data = json.dumps({"provider_metadata": metadata})
+    rows.agent(1)
+    rows.event(1, "system", "Be brief.")
+    question = rows.event(1, "user", "What is a tape deck?")
+    for number in range(2):
+        rows.event(1, "rewind", None, json.dumps({"before": question}), parent=None)
+        rows.event(1, "system", "Be brief.")
+        summary = rows.event(1, "user", f"Summary {number}", data)
+    rows.agent(2, source=1, at=summary)
+    rows.event(2, "clone", None, "{}", parent=summary)
+    found = [unpackb(agent)["first_words"] for agent in agents(rows.connection, Listing(drafts={}), pack).items]
+
+    assert ["What is a tape deck?"] * 2 == found
+
+
+@pytest.mark.parametrize(
+    ("data_json", "words"),
+    [(None, "anew"), ('{"provider_metadata":{"provider":"x"}}', "anew"), ('{"provider_metadata":7}', "anew")],
+)
+def test_details_after_another_first_message(rows: Rows, data_json: str | None, words: str) -> None:
+    """What a person put in the place of the first message is what the conversation is about."""
+    rows.agent(1)
+    rows.event(1, "user", "before")
+    rows.event(1, "rewind", None, '{"before":1}', parent=None)
+    rows.event(1, "user", words, data_json)
+
+    assert [words] == details(rows, "first_words")
+
+
+@pytest.mark.parametrize("before", [[], [("assistant", "ho"), ("rewind", None)]])
+def test_details_of_a_summary_of_nothing_known(rows: Rows, before: list[tuple[str, str | None]]) -> None:
+    """A summary is all there is to show if no person said anything before it in the log."""
+    rows.agent(1)
+    for kind, text in before:
+        rows.event(1, kind, text, parent=None)
+    rows.event(1, "user", "Summary", '{"provider_metadata":{"compacted":true}}')
+
+    assert ["Summary"] == details(rows, "first_words")
 
 
 def listed_values(rows: Rows) -> list[Any]:

@@ -75,6 +75,15 @@ def test_a_summary_of_a_summary(reel: Reel, long: str, tmp_path: Path) -> None:
     assert f"{_HEADING}First." == texts(reel, long)[0]
 
 
+def test_what_a_conversation_is_about(reel: Reel, client: Client, long: str, tmp_path: Path) -> None:
+    """A list shows what a person said first, before a summary and after it, and in a clone."""
+    reel("compact", long, *via(tmp_path, whole("First.")))
+    reel("clone", long, f"{long}-2")
+    reel("compact", f"{long}-2", "--keep", "1", *via(tmp_path, whole("Second.")))
+
+    assert ["q1", "q1"] == [row.first_words for row in client.agents(prefix=long, details=True).agents]
+
+
 def test_up_to_a_mark(reel: Reel, client: Client, long: str, tmp_path: Path) -> None:
     """What is after it stays; a mark that does not exist is refused before anybody is asked."""
     client.mark(long, "here")

@@ -165,7 +165,7 @@ def _plain(block: dict[str, Any]) -> str:
 
 
 def test_compaction(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
-    """The summary is current, with what is preserved after it; what it stands for is in the log."""
+    """The summary is current, with what is preserved after it; what it stands for is in the log, and in a list."""
     made = (
         Transcript(session).user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "Keep").answer("a2", "Kept", "m2")
     )
@@ -180,6 +180,7 @@ def test_compaction(reel: Reel, client: Client, session: str, agent: str, tmp_pa
 
     assert ["Summary", "Keep", "Kept", "Go on"] == texts(reel, agent)
     assert "Hello" in [event["content"] for event in client.iter_history(agent)]
+    assert ["Hi"] == [row.first_words for row in client.agents(prefix=agent, details=True).agents]
     assert client.agent(agent).head == head
 
 

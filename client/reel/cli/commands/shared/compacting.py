@@ -15,6 +15,7 @@ from reel.cli.commands.shared.aside import Aside, ask_aside
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.files import keep_text
 from reel.reading.cutting_point import Cut, find_cut
+from reel.said.messages import COMPACTED
 from reel.said.new_messages import text
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _events(ctx: Context, agent: str, cut: Cut, summary: Aside, kept: list[Messa
     prompts = ctx.client.history(agent, kinds=["system"], since=cut.first, live=True, inherited=True).events
     if prompts:  # which the beginning did not have
         yield {**text("system", ctx.client.agent(agent).system or ""), "command": 2}
-    metadata: dict[str, Any] = {"provider": "reel"}
+    metadata: dict[str, Any] = {"provider": "reel", COMPACTED: True}
     if summary.model is not None:
         metadata["summarized_by"] = summary.model
     yield {**text("user", f"{_HEADING}\n\n{summary.text}"), "provider_metadata": metadata, "command": 2}
