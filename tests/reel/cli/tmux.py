@@ -45,6 +45,10 @@ class Tmux:
         """Wait until these are the last lines."""
         self._until(lambda lines: lines[-len(wanted) :] == [*wanted])
 
+    def ends_in(self, wanted: str) -> list[str]:
+        """Wait until the last line ends with a text; return all lines of that moment."""
+        return self._until(lambda lines: lines[-1].endswith(wanted))
+
     def _until(self, is_shown: Callable[[list[str]], bool]) -> list[str]:
         deadline = time.monotonic() + PATIENCE
         while not is_shown(lines := self.lines()):

@@ -77,6 +77,7 @@ class _Chat(Talk):
         super().__init__(ctx, info, commands)
         self._via: str | None = None
         self._provider = provider
+        self._prompt.begun = ctx.begun
         self._tools = ToolRuns(ctx, self._prompt)
         # Whether others have done something since we did, and the user was not told yet.
         self._is_after_others = False

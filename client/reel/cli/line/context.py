@@ -56,6 +56,8 @@ class Context:
         self.socket = socket
         self.starts = starts
         self.out = out
+        # What the user typed where conversations are chosen, and then began a new one: its first message, to be edited.
+        self.begun = ""
         # It connects at the first call.
         self.client = PrefixResolvingClient(
             socket, out, exact=changes and not out.terminal, autostart=starts, limit=args.time_limit

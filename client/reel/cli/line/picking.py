@@ -39,18 +39,25 @@ _ENTER = {
     "log": "shows its log",
     "tree": "shows its branches",
 }
-# What a command is about if nobody names a conversation.
-_FIRST = {"chat": "a new conversation", "follow": "all conversations"}
+# What a command is about if nobody names a conversation; what is typed stands in for "{}".
+_FIRST = {"chat": "a new conversation{}", "follow": "all conversations"}
 # The commands that need somebody who answers.
 _ANSWERING = ("ask", "chat")
 _KEYS = "Esc leaves"
 
 
 class Choice(NamedTuple):
-    """What was chosen: with which key, and the conversation; ``None`` for the entry above all conversations."""
+    """What was chosen.
+
+    Args:
+        key: with which key.
+        row: the conversation; ``None`` for the entry above all conversations.
+        typed: what was typed.
+    """
 
     key: Key
     row: AgentRow | None
+    typed: str
 
 
 def choose(
@@ -61,7 +68,7 @@ def choose(
     Args:
         ctx: the command's context.
         enter: what the Enter key does with a conversation, in a word.
-        first: an entry above the conversations; ``None`` for no such entry.
+        first: an entry above the conversations, see :class:`Picker`; ``None`` for no such entry.
         more_keys: other keys that choose a conversation, and what each does.
     """
     ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes
@@ -88,6 +95,8 @@ def choose_agent(ctx: Context, command: str) -> bool:
     choice = choose(ctx, _ENTER.get(command, f"{command}s it"), first)
     if choice is not None and choice.row is not None:
         ctx.use_as_agent(choice.row.name)
+    elif choice is not None:
+        ctx.begun = choice.typed
     return choice is not None
 
 
@@ -130,7 +139,7 @@ class _Choosing:
                     return None
                 if isinstance(key, Key) and key in keys:
                     if self._picker.chosen is not None or (self._picker.is_first_chosen and key is Key.ENTER):
-                        return Choice(key, self._picker.chosen)
+                        return Choice(key, self._picker.chosen, self._picker.query)
                     continue
                 self._picker.press(key)
 

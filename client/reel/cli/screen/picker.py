@@ -26,7 +26,8 @@ class Picker:
 
     Args:
         help_line: the last line, which says what the keys do.
-        first: an entry above the conversations, such as "a new conversation"; ``None`` for no such entry.
+        first: an entry above the conversations, such as "a new conversation{}", where ``{}`` stands for what is typed;
+            ``None`` for no such entry.
     """
 
     def __init__(self, help_line: str, first: str | None = None) -> None:
@@ -100,7 +101,7 @@ class Picker:
         """Return as many entries as there is room for, the chosen one among them, below the titles if these fit."""
         table = Table(max(width - len(_MARGIN), 1), age)
         titles, *rows = list(table.lines(("", row) for row in self._rows)) or [[]]
-        first: list[Line] = [] if self._first is None else [[(self._first, "bold")]]
+        first: list[Line] = [] if self._first is None else [self._first_line()]
         entries = [*first, *rows]
         has_titles = bool(rows) and room > 1
         room -= has_titles
@@ -109,6 +110,10 @@ class Picker:
         for number, entry in enumerate(entries[top : top + room], top):
             lines.append([(">" if number == self._index else " ", "bold"), " ", *entry])
         return lines
+
+    def _first_line(self) -> Line:
+        typed = self.query.strip()
+        return [((self._first or "").format(f": {typed}" if typed else ""), "bold")]
 
 
 def matches(row: AgentRow, query: str) -> bool:

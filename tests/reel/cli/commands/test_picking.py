@@ -94,6 +94,22 @@ def test_a_command_without_a_name(tmux: Tmux, client: Client, name: str, command
 
 
 @pytest.mark.slow
+def test_a_question_where_a_chat_is_chosen(tmux: Tmux, client: Client, tmp_path: Path) -> None:
+    """What is typed stands in the entry for a new conversation, and then in its prompt: nothing typed is lost."""
+    (tmp_path / ".config/reel").mkdir(parents=True)
+    (tmp_path / ".config/reel/reel.toml").write_text('[providers.a]\ncommand = "cat"\nformat = "gemini"\n')
+    client.create()
+    typed(tmux, "chat", "Enter")
+    tmux.shows("> a new conversation")
+    typed(tmux, "why is the sky blue")
+    tmux.shows("> a new conversation: why is the sky blue")
+    typed(tmux, "Enter")
+    heading = tmux.ends_in("> why is the sky blue")[1]
+
+    assert heading.startswith(f"{client.agents(order='updated', limit=1).agents[0].name}  0 messages")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("providers", ["", "ab"])
 def test_a_chat_that_nobody_would_answer(tmux: Tmux, client: Client, tmp_path: Path, providers: str) -> None:
     """What is missing is said before a conversation is chosen, also if none of several providers is named."""

@@ -37,6 +37,8 @@ class Prompt:
         self._offers = offers
         self._offered: list[str] = []
         self.after_line: Callable[[], None] = lambda: None
+        # What the next line has already when it is shown; who cannot edit it sends it.
+        self.begun = ""
 
     def prepare(self, history: Iterable[str]) -> None:
         """Set up editing; the history is of whole messages."""
@@ -90,9 +92,13 @@ class Prompt:
             self.after_line()
 
     def _line(self, label: str) -> str:
+        begun, self.begun = self.begun, ""
         sys.stdout.flush()
         styled = self._ctx.out.styled(label, "user")
-        if styled != label and readline is not None:
+        if readline is None:
+            return begun or input(styled)
+        readline.set_startup_hook(lambda: readline.insert_text(begun))
+        if styled != label:
             before, _, after = styled.partition(label)
             styled = f"{_HIDDEN_START}{before}{_HIDDEN_END}{label}{_HIDDEN_START}{after}{_HIDDEN_END}"
         return input(styled)
