@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,8 @@ class Running:
         self.process = process
         self.shown = shown
         self.text = ""
+        # What is read may end in the middle of a character.
+        self._decoder = getincrementaldecoder("utf-8")()
 
     def type(self, text: str) -> None:
         """Type at the terminal, and forget what was shown before."""
@@ -40,7 +43,7 @@ class Running:
         while wanted not in self.text:
             assert time.monotonic() < deadline, f"no {wanted!r} in {self.text!r}"
             if select.select([self.shown], [], [], 1)[0]:
-                self.text += os.read(self.shown, 1 << 16).decode()
+                self.text += self._decoder.decode(os.read(self.shown, 1 << 16))
             else:
                 os.write(self.shown, b"\x03")
         return self.text
@@ -51,7 +54,7 @@ class Running:
         while wanted not in self.text:
             ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
             assert ready, f"no {wanted!r} in {self.text!r}"
-            self.text += os.read(self.shown, 1 << 16).decode()
+            self.text += self._decoder.decode(os.read(self.shown, 1 << 16))
         return self.text
 
 

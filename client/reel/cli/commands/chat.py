@@ -105,7 +105,7 @@ class _Chat(Talk):
 
     def _show_open(self, calls: Iterable[ToolCall]) -> None:
         for call in calls:
-            self._ctx.out.line((call.name, "call"), (f"  {call.arguments_json}", ""), ("  waits for a result", "dim"))
+            self._ctx.out.tell((call.name, "call"), (f"  {call.arguments_json}", ""), ("  waits for a result", "dim"))
         self._ctx.out.hint("/result gives the results; the model is told of those that have none when you go on")
 
     def _words(self, name: str, begun: str) -> Iterable[str]:
@@ -157,7 +157,7 @@ class _Chat(Talk):
             titled = title_conversation(self._ctx, self._id, self._provider)
             if titled is not None and titled.before == self._seen:
                 self._advance(titled.head)
-        self._ctx.out.line((account(self._ctx, self._id, outcome, self._provider.model), "dim"))
+        self._ctx.out.tell((account(self._ctx, self._id, outcome, self._provider.model), "dim"))
         return bool(outcome.calls) and self._add_results(list(outcome.calls))
 
     def _show_late(self, first: int) -> None:
@@ -207,36 +207,36 @@ class _Chat(Talk):
     def _undo(self, _: str) -> None:
         client, out = self._ctx.client, self._ctx.out
         if self._show_others():
-            out.line(("others have done something since; /undo again takes back the newest command, theirs", "dim"))
+            out.tell(("others have done something since; /undo again takes back the newest command, theirs", "dim"))
             return
         if not self._exchanges:
             undone = client.undo(self._id, if_seq=self._seen)
             self._seen = undone.head
-            out.line((f"undid #{undone.undone}", "dim"))
+            out.tell((f"undid #{undone.undone}", "dim"))
             return
         before, after = self._exchanges.pop()
         question = client.messages(self._id, since=before, limit=1).messages
         self._advance(client.restore(self._id, before, if_seq=after).head)
         said = text_of(question[0]) if question else ""
-        out.line((cut(f"took back: {flat(said)}", _CUT), "dim"))
+        out.tell((cut(f"took back: {flat(said)}", _CUT), "dim"))
 
     def _retry(self, _: str) -> None:
         """Take back what followed the last question, and ask again."""
         if self._show_others():
-            self._ctx.out.line(("others have done something since; /retry again answers that", "dim"))
+            self._ctx.out.tell(("others have done something since; /retry again answers that", "dim"))
             return
         messages = self._ctx.client.messages(self._id, last=_LOOKED_AT).messages
         asked = max((place for place, message in enumerate(messages) if message["role"] == "user"), default=-1)
         if asked >= 0 and (answered := messages[asked + 1 :]):
             taken = self._ctx.client.add(self._id, [], from_=answered[0]["seq"], if_seq=self._seen)
             self._advance(taken.head)
-            self._ctx.out.line((f"took back {count(taken.dropped, 'message')}; the log keeps it", "dim"))
+            self._ctx.out.tell((f"took back {count(taken.dropped, 'message')}; the log keeps it", "dim"))
         self._answer()
 
     def _model(self, name: str) -> None:
         if name:
             self._provider = provider_of(self._ctx, self._via, name)
-        self._ctx.out.line((f"{self._who} answers, of {self._provider.name}", "dim"))
+        self._ctx.out.tell((f"{self._who} answers, of {self._provider.name}", "dim"))
 
     def _other(self, name: str) -> None:
         if name:
@@ -259,10 +259,10 @@ class _Chat(Talk):
             self._ctx.out.warn("nothing was changed")
             return
         if done.reply.first != self._seen + 1:
-            self._ctx.out.line(("others have written meanwhile; what they said is behind the summary", "dim"))
+            self._ctx.out.tell(("others have written meanwhile; what they said is behind the summary", "dim"))
         self._seen = done.reply.head
         self._exchanges.clear()
-        self._ctx.out.line((f"{told(done)}; /undo takes that back", "dim"))
+        self._ctx.out.tell((f"{told(done)}; /undo takes that back", "dim"))
 
     def _system(self, prompt: str) -> None:
         super()._system(prompt)

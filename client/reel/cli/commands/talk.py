@@ -63,6 +63,7 @@ class Talk(ABC):
 
     def __init__(self, ctx: Context, info: AgentInfo, commands: Commands) -> None:
         self._ctx = ctx
+        ctx.out.folds = True
         # By its id, because it may be renamed while it is open.
         self._agent, self._id = info.name, info.id
         self._shown = short_name(ctx.client, info.name)
@@ -212,7 +213,7 @@ class Talk(ABC):
     def _edit(self, _: str) -> None:
         said = write_in_editor(self._ctx, self._agent)
         if said is None:
-            self._ctx.out.line(("nothing was written", "dim"))
+            self._ctx.out.tell(("nothing was written", "dim"))
         else:
             self._say_text(said)
 
@@ -220,11 +221,11 @@ class Talk(ABC):
         if not path:
             raise UsageError("/attach FILE: no file is named")
         self._attached.add_file(os.path.expanduser(path))
-        self._ctx.out.line((f"{os.path.basename(path)} goes with your next question", "dim"))
+        self._ctx.out.tell((f"{os.path.basename(path)} goes with your next question", "dim"))
 
     def _clone(self, name: str) -> None:
         info = self._ctx.client.clone(self._id, name or None)
-        self._ctx.out.line((f"{info.name} is a copy of {self._agent}; you are in {info.name} now", "dim"))
+        self._ctx.out.tell((f"{info.name} is a copy of {self._agent}; you are in {info.name} now", "dim"))
         self._agent, self._id, self._seen = info.name, info.id, info.head
         self._shown = short_name(self._ctx.client, info.name)
         self._listen()
@@ -232,17 +233,17 @@ class Talk(ABC):
     def _system(self, prompt: str) -> None:
         if prompt:
             self._seen = self._ctx.client.add(self._id, [text("system", prompt)]).head
-            self._ctx.out.line(("the system prompt is set", "dim"))
+            self._ctx.out.tell(("the system prompt is set", "dim"))
             return
         now = self._ctx.client.agent(self._id).system
         self._ctx.out.lines([[line] for line in (now or "there is no system prompt").split("\n")])
 
     def _help(self, _: str) -> None:
         for name, (about, _run) in self._commands.items():
-            self._ctx.out.line((f"/{name:<8}", "bold"), about)
+            self._ctx.out.tell((f"/{name:<8}", "bold"), about, hang=9)
         several = f"end a line with \\, press Alt-Enter, or put a line {FENCE} before and after"
-        self._ctx.out.line((f"{'several':<9}", "bold"), several)
-        self._ctx.out.line((f"{'Ctrl-C':<9}", "bold"), self._on_interrupt)
+        self._ctx.out.tell((f"{'several':<9}", "bold"), several, hang=9)
+        self._ctx.out.tell((f"{'Ctrl-C':<9}", "bold"), self._on_interrupt, hang=9)
 
     @property
     @abstractmethod

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from reel.base.light_typing import NamedTuple
-from reel.cli.screen.output import Line, Span
+from reel.cli.screen.folding import cut_out
+from reel.cli.screen.output import Line
 from reel.reading.fences import Part, parts
 from reel.reading.wording import TAB, breaks, safe
 
@@ -52,7 +53,7 @@ def _wrapped(line: str, width: int | None, *, styled: bool) -> Iterator[Line]:
     plain = "".join(text for text, _ in runs)
     bullet = re.match(_BULLET, plain)
     for indent, start, stop in breaks(plain, max(width, 2), hang=bullet.end() if bullet else None):
-        yield [" " * indent, *_cut_out(runs, start, stop)]
+        yield [" " * indent, *cut_out(runs, start, stop)]
 
 
 def _styled(line: str) -> list[tuple[str, str]]:
@@ -67,13 +68,3 @@ def _styled(line: str) -> list[tuple[str, str]]:
         runs += [(line[end : found.start()], ""), (found["code"] or found["bold"], "code" if found["code"] else "bold")]
         end = found.end()
     return [*runs, (line[end:], "")]
-
-
-def _cut_out(runs: list[tuple[str, str]], start: int, stop: int) -> Iterator[Span]:
-    """Yield the part of the runs between two positions."""
-    at = 0
-    for text, style in runs:
-        piece = text[max(start - at, 0) : max(stop - at, 0)]
-        if piece:
-            yield (piece, style)
-        at += len(text)

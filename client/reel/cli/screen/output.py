@@ -53,6 +53,8 @@ _STYLES = {
 }
 _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"
+# What a warning begins with.
+_WHO = "reel: "
 # What a text can be cut to: a wide character and the ellipsis.
 _CUT_WIDTH = 3
 
@@ -86,6 +88,9 @@ class Output:
         self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
+        # Whether what is told is folded at the edge of the terminal: at a prompt of ours. Not in a shell: a command that
+        # is named there could not be copied.
+        self.folds = False
         self._printed = 0
         # Whether a line on the screen has begun and not ended.
         self._is_midway = False
@@ -99,6 +104,15 @@ class Output:
     def line(self, *spans: Span) -> None:
         """Print a line."""
         self._print(render(spans, colour=self.colour))
+
+    def tell(self, *spans: Span, hang: int = 0) -> None:
+        """Print a line for a person, which may be folded.
+
+        Args:
+            spans: the line.
+            hang: the indentation of its second line.
+        """
+        self.lines(self._folded(spans, hang))
 
     def styled(self, text: str, style: str) -> str:
         """Return a text as it is printed with a style, for what prints it by other means."""
@@ -185,12 +199,21 @@ class Output:
         """Print what a person may want to know next; not if stdout is a pipe."""
         if self.shows_hints:
             self._end_line()
-            self._stderr.write(render([(text, "dim")], colour=self._colour_stderr) + "\n")
+            for line in self._folded([(text, "dim")]):
+                self._stderr.write(render(line, colour=self._colour_stderr) + "\n")
 
     def warn(self, text: str) -> None:
         """Print a warning or an error."""
         self._end_line()
-        self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+        for line in self._folded([" ".join(f"{_WHO}{text}".split())], len(_WHO)):
+            self._stderr.write(render(line, colour=False) + "\n")
+
+    def _folded(self, spans: Sequence[Span], hang: int = 0) -> Iterable[Line]:
+        if not self.folds:
+            return [[*spans]]
+        from reel.cli.screen.folding import fold  # noqa: PLC0415 - only a prompt folds
+
+        return fold(spans, self.current_width(), hang)
 
     def _end_line(self) -> None:
         """End a line that has begun on the screen, so that what is told about it has a line of its own."""

@@ -172,7 +172,7 @@ def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, na
     with chatting(daemon, tmp_path, name, "--create") as chat:
         begin_an_answer(chat, name)
         chat.type("\x03")
-        assert "marked as interrupted" in chat.until(f"{name}> ")
+        assert "interrupted; what arrived was added as #3" in chat.until(f"{name}> ")
         assert "interrupted" == client.history(name).events[-1]["kind"]
         chat.type("/undo\n")
         assert "took back: slow" in chat.until(f"{name}> ")
@@ -190,7 +190,7 @@ def test_a_chat_that_is_told_to_end(client: Client, daemon: str, name: str, tmp_
     with chatting(daemon, tmp_path, name, "--create") as chat:
         begin_an_answer(chat, name)
         chat.process.send_signal(signal.SIGTERM)
-        chat.until("marked as interrupted")
+        chat.until("what arrived was added as #3")
 
         assert -signal.SIGTERM == chat.process.wait(PATIENCE)
     assert ["slow", "You said: "] == said(client, name)
@@ -301,7 +301,7 @@ def test_undo_after_others_in_a_chat(client: Client, daemon: str, name: str, tmp
         chat.type("one\n")
         chat.until(f"{name}> ")
         client.add(name, "from the side")
-        for expected in ("/undo again takes back the newest command, theirs", "undid #4"):
+        for expected in ("/undo again takes back the", "undid #4"):
             chat.type("/undo\n")
             chat.until(expected)
             chat.until(f"{name}> ")
@@ -396,6 +396,25 @@ def test_the_first_lines_of_a_chat_fit(client: Client, daemon: str, name: str, t
         shown = chat.until(f"{name}> ")
 
     assert "Ctrl-D leaves, /help lists the commands" in shown.split("\r\n")
+
+
+@pytest.mark.slow
+def test_no_word_is_broken_at_the_edge(daemon: str, name: str, tmp_path: Path) -> None:
+    """What is told at a prompt is folded at blanks, wide characters too; a command in a shell prints one line."""
+    with chatting(daemon, tmp_path, name, "--create") as chat:
+        chat.until(f"{name}> ")
+        chat.type("/mode\n")
+        told = "reel: no command /mode; /help lists them, and a message that\r\n      begins with / is written //\r\n"
+        assert told in chat.until("is written //\r\n")
+        chat.until(f"{name}> ")
+        chat.type("/help\n")
+        shown = chat.until("what has arrived is kept\r\n").split("\r\n")
+        assert max(map(len, shown)) <= 60
+        assert ["/retry   take the last answer back, if there is one, and ask", "         again"] == shown[2:4]
+        chat.until(f"{name}> ")
+        tapes = "テープ テープ テープ"
+        chat.type(f"/attach {tapes} {tapes} {tapes}\n")
+        assert f"reel: {tapes} {tapes} テープ\r\n      テープ テープ: No such file" in chat.until("No such file")
 
 
 @pytest.mark.parametrize(

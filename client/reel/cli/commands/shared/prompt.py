@@ -18,6 +18,7 @@ try:
 except ImportError:  # a Python that was built without it
     readline = None  # type: ignore[assignment]
 
+_EDITS = readline is not None
 # Two lines of this begin and end a message of several lines.
 FENCE = '"""'
 # In bash's style: readline must not count what is between these as columns.
@@ -45,6 +46,7 @@ class Prompt:
         if readline is not None:
             with suppress(AttributeError):  # a Python whose readline cannot
                 readline.set_auto_history(False)
+            readline.set_startup_hook(self._insert_begun)
             readline.set_completer(self._complete)
             readline.set_completer_delims("")
             if "libedit" in (readline.__doc__ or ""):  # which has other words, and no bracketed paste
@@ -92,13 +94,17 @@ class Prompt:
             self.after_line()
 
     def _line(self, label: str) -> str:
-        begun, self.begun = self.begun, ""
         sys.stdout.flush()
         styled = self._ctx.out.styled(label, "user")
-        if readline is None:
-            return begun or input(styled)
-        readline.set_startup_hook(lambda: readline.insert_text(begun))
-        if styled != label:
+        if styled != label and readline is not None:
             before, _, after = styled.partition(label)
             styled = f"{_HIDDEN_START}{before}{_HIDDEN_END}{label}{_HIDDEN_START}{after}{_HIDDEN_END}"
-        return input(styled)
+        said = "" if _EDITS else self._take_begun()
+        return said or input(styled)
+
+    def _insert_begun(self) -> None:
+        readline.insert_text(self._take_begun())
+
+    def _take_begun(self) -> str:
+        begun, self.begun = self.begun, ""
+        return begun

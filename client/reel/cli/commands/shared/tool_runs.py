@@ -66,14 +66,14 @@ class ToolRuns:
         """Return the results of calls; a call that the user leaves open has none."""
         found = []
         for call in calls:
-            self._ctx.out.line((f"{call.name}", "call"), (f"  {call.arguments_json}", ""))
+            self._ctx.out.tell((f"{call.name}", "call"), (f"  {call.arguments_json}", ""))
             try:
                 result = self._result(call)
             except (EOFError, KeyboardInterrupt):
                 self._ctx.out.line()
                 result = None
             if result is None:
-                self._ctx.out.line((f"{call.name} ({call.id}) waits for a result; /result gives it", "dim"))
+                self._ctx.out.tell((f"{call.name} ({call.id}) waits for a result; /result gives it", "dim"))
             else:
                 found.append(result)
         return found
