@@ -88,8 +88,8 @@ class Output:
         self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
-        # Whether what is told is folded at the edge of the terminal: at a prompt of ours. Not in a shell: a command that
-        # is named there could not be copied.
+        # Whether what is told is folded at the edge of the terminal: at a prompt of ours. Not in a shell: a command
+        # that is named there could not be copied.
         self.folds = False
         self._printed = 0
         # Whether a line on the screen has begun and not ended.

@@ -1,5 +1,7 @@
 """``reel list``."""
 
+from pathlib import Path
+
 import pytest
 
 from reel.sync.client import Client
@@ -53,6 +55,59 @@ def test_list_by_words_and_tags(reel: Reel, client: Client, name: str) -> None:
     assert [f"{name}-1"] == names(reel, name, "--tag", "topic=tapes")
     assert "no conversation matches; list all with: reel list --all" in on_terminal("list", name, "tubes")
     assert 2 == reel("list", "--tag", "topic").status
+
+
+def test_list_with_the_filters_of_a_search(reel: Reel, client: Client, name: str, tmp_path: Path) -> None:
+    """A list knows those that are about a conversation, in a pipe as well, beside words and its own options."""
+    (tmp_path / "below").mkdir()
+    for letter, place in [("a", tmp_path), ("b", tmp_path / "below"), ("c", Path(f"{tmp_path}x"))]:
+        client.create(f"{name}-{letter}", tags={"cwd": str(place), "kind": letter})
+    client.create(f"{name}-d", title="on after:noon")
+    client.create(f"{name}-e", tags={"kind": "b"})
+    client.kill(f"{name}-e")
+
+    def found(*words: str) -> str:
+        return "".join(sorted(line[-1] for line in names(reel, "--prefix", name, *words)))
+
+    assert ["abcd", "", "abcd", ""] == [
+        found(word) for word in ("after:yesterday", "before:yesterday", "after:today", "after:2100")
+    ]
+    assert ["ab", "b", "a"] == [
+        found(f"in:{tmp_path}"), found(f"in:{tmp_path}/below"), found(f"in:{tmp_path}", "tag:kind=a")
+    ]  # fmt: skip
+    assert ["abc", "b", "be", "d", ""] == [
+        found("tag:kind"), found("tag:kind=b"), found("tag:kind=b", "--all"), found(f"agent:{name}-d"),
+        found(f"agent:{name}-d", "tag:kind"),
+    ]  # fmt: skip
+    assert "d" == found('"after:noon"')
+    assert ["a", "b"] == [
+        found("tag:kind", "--sort", "name", "-n", "1"), found("tag:kind=b", "--format", "names")
+    ]  # fmt: skip
+    assert [f"{name}-b"] == [row["name"] for row in reel("list", "--prefix", name, "tag:kind=b", "--json").documents]
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ("after:yesterdy", "after:yesterdy is no time (did you mean after:yesterday?)"),
+        ("role:user", "role: is about messages; find them with: reel search role:user"),
+        ("in:", "in: has no value"),
+    ],
+)
+def test_list_with_a_filter_that_means_nothing(reel: Reel, word: str, problem: str) -> None:
+    """It is named, in a script too: an empty list would say that there is no such conversation."""
+    ran = reel("list", word)
+
+    assert 2 == ran.status
+    assert problem in ran.err
+
+
+def test_list_with_what_looks_like_a_filter(reel: Reel, client: Client, name: str) -> None:
+    """In a script it is text, as in a search; a person is told which filters there are."""
+    client.create(f"{name}-1", title="froom:x")
+
+    assert [f"{name}-1"] == names(reel, name, "froom:x")
+    assert "froom: is no filter (did you mean role:?); the filters are " in on_terminal("list", "froom:x")
 
 
 def test_list_in_a_tree(reel: Reel, talk: str) -> None:

@@ -53,7 +53,7 @@ def search_for(ctx: Context, query: str, limit: int, client: Client | None = Non
     if person and (problem := why_meaningless(query, now)) is not None:
         raise UsageError(problem, "search")
     asked: Client = ctx.client if client is None else client  # type: ignore[assignment]  # it has the same methods
-    found = narrowed(_with_whole_names(asked, query, strict=person), now)
+    found = narrowed(with_whole_names(asked, query, strict=person), now)
     paths = [path for place in found.places for path in directories(place)]
     return requests.search(
         found.query,
@@ -91,8 +91,17 @@ def _ranks(asked: Client) -> bool:
     return hello is not None and "ranking" in hello.features
 
 
-def _with_whole_names(asked: Client, query: str, *, strict: bool) -> str:
-    """Return the query with the whole names of the conversations that it is about."""
+def with_whole_names(asked: Methods, query: str, *, strict: bool) -> str:
+    """Return a query with the whole names of the conversations that it is about.
+
+    Args:
+        asked: asks the daemon.
+        query: what was typed.
+        strict: refuse a name that no conversation has.
+
+    Raises:
+        NotFound: there is no such conversation, or several are meant.
+    """
     for found in reversed([each for each in filters(query) if each.field == "agent" and each.value]):
         try:
             name = asked.agent(found.value).name

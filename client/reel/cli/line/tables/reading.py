@@ -21,7 +21,8 @@ COMMANDS = (
         "[QUERY...]",
         "list the conversations",
         "list_agents",
-        "reel list tape\n  reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
+        "reel list tape\n  reel list in:. after:7d\n  reel list --tree\n"
+        "  reel list --format names | fzf --preview 'reel show --color always {}'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
             option(
@@ -44,7 +45,9 @@ COMMANDS = (
             _NO_PAGER,
         ),
         notes="With QUERY, it lists only those that have all of its words in their name, title\n"
-        "or tags. The most recently changed conversation comes first. A line says\n"
+        "or tags. The filters of reel search that are about a conversation narrow it as\n"
+        "well: in:DIR, after: and before: (its last change), tag:KEY=VALUE and\n"
+        "agent:NAME. The most recently changed conversation comes first. A line says\n"
         "how long ago that was, how many messages it has, what it waits for (the\n"
         "assistant, or the result of a tool), who is writing, and its title or first\n"
         "words. The columns of --format tsv are name, id, alive or killed, updated,\n"
