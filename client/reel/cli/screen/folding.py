@@ -7,11 +7,13 @@ from reel.reading.wording import TAB, breaks, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
-    from reel.cli.screen.output import Line, Span
+    # A text, or a text with a style.
+    Piece: TypeAlias = "str | tuple[str, str]"
 
 
-def fold(line: Iterable[Span], width: int, hang: int = 0) -> Iterator[Line]:
+def fold(line: Iterable[Piece], width: int, hang: int = 0) -> Iterator[list[Piece]]:
     """Yield the lines of a line that is broken at blanks, and within a word only if that is too long.
 
     Args:
@@ -26,7 +28,7 @@ def fold(line: Iterable[Span], width: int, hang: int = 0) -> Iterator[Line]:
         yield [" " * indent, *cut_out(runs, start, stop)]
 
 
-def cut_out(runs: Sequence[tuple[str, str]], start: int, stop: int) -> Iterator[Span]:
+def cut_out(runs: Sequence[tuple[str, str]], start: int, stop: int) -> Iterator[Piece]:
     """Yield the part of the runs between two positions."""
     at = 0
     for text, style in runs:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-# The tag with the directory of a conversation.
-DIRECTORY = "cwd"
+from reel.cli.commands.shared.wanted import DIRECTORY
+
 _BRANCH = "branch"
 _HEADS = "ref: refs/heads/"
 _GIT = ".git"

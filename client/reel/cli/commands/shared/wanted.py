@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from reel.replies import AgentRow
 
 # The tag with the directory of a conversation.
-_DIRECTORY = "cwd"
+DIRECTORY = "cwd"
 
 
 class Wanted(NamedTuple):
@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
             and all(key in row.tags and value in (None, row.tags[key]) for key, value in self.tags)
             and (self.since is None or row.updated >= self.since)
             and (self.until is None or row.updated < self.until)
-            and (not self.places or self._is_inside(row.tags.get(_DIRECTORY)))
+            and (not self.places or self._is_inside(row.tags.get(DIRECTORY)))
         )
 
     def _is_inside(self, directory: str | None) -> bool:
