@@ -60,11 +60,6 @@ log = logging.getLogger(__name__)
 
 _Listening: TypeAlias = AbstractAsyncContextManager[Listener]
 
-# Allocations before a collection of what is young, and such collections before one of what has survived; Python's
-# default is (700, 10, 10). All threads wait for a collection, and one of 20,000 objects takes 6 ms. The next generation
-# has nearly none that it could free: with (5000, 5) each object was looked at twice, which took a tenth of the time of
-# adding many rows.
-_GC = (20_000, 5000, 10)
 # The interpreter's switch interval in seconds. With Python's default of 5 ms, an `add` waits up to 5 ms at each
 # handover between threads while another thread parses a request.
 _TURN = 0.001
@@ -84,9 +79,7 @@ def main(config: Config) -> int:
     memory.use_one_heap()
     os.umask(0o077)
     config = config.absolute()
-    # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.
-    gc.freeze()
-    gc.set_threshold(*_GC)
+    memory.collect_rarely()
     gc.enable()
     sys.setswitchinterval(_TURN)
     os.chdir("/")  # so that the current file system can be unmounted

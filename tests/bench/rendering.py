@@ -1,8 +1,10 @@
 """Rows about rendering a long conversation for the first time and again: plain texts, or half calls and results."""
 
+import gc
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +14,7 @@ from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
+from reeld.memory import collect_rarely
 from tests.bench.search import caught_up
 from tests.bench.setting import Setting
 from tests.bench.table import Line, timed
@@ -53,18 +56,31 @@ def _lines(setting: Setting, kind: str, messages: list[Any], which: str, goal: s
     entries = list(_entries(messages))
     for name in FORMATS:
         times: list[float] = []
-        for _ in range(_TIMES):
-            began = time.perf_counter()
-            found, kept = render(RenderRequest(name), entries[:-1])
-            if which == "again":
+        with _collecting_as_the_daemon():
+            for _ in range(_TIMES):
                 began = time.perf_counter()
-                found, _ = render(RenderRequest(name), entries, None, kept)
-            text = found.body
-            times.append(time.perf_counter() - began)
+                found, kept = render(RenderRequest(name), entries[:-1])
+                if which == "again":
+                    began = time.perf_counter()
+                    found, _ = render(RenderRequest(name), entries, None, kept)
+                text = found.body
+                times.append(time.perf_counter() - began)
         body = json.loads(text)
         encoding = min(timed(lambda: _encoder(setting)(body)) for _ in range(_TIMES))  # noqa: B023
         beside = f"the time of encoding the body ({encoding * 1e3:.1f} ms)"
         yield Line(f"{which}, {kind}, {name}", f"{min(times) * 1e3:.1f} ms", beside, min(times) / encoding, goal)
+
+
+@contextmanager
+def _collecting_as_the_daemon() -> Iterator[None]:
+    """Look for garbage as often as the daemon does: more often, it takes up to a sixth of a rendering."""
+    usual = gc.get_threshold()
+    collect_rarely()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def _chat() -> list[Any]:

@@ -1,7 +1,6 @@
 """The daemon as a whole, in this process: its exit status, and what it leaves behind."""
 
 import errno
-import gc
 import os
 import signal
 import socket
@@ -281,25 +280,3 @@ def test_everything_is_its_owners(config: Config) -> None:
     app.main(config)
 
     assert 0o077 == os.umask(0o077)
-
-
-def test_a_collection_looks_at_few_objects() -> None:
-    """No collection looks at more than 25,000 objects, while all threads wait."""
-    seen: list[int] = []
-
-    def look(phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            seen.append(sum(len(gc.get_objects(generation)) for generation in range(info["generation"] + 1)))
-
-    before = gc.get_threshold()
-    gc.set_threshold(*app._GC)
-    gc.callbacks.append(look)
-    try:
-        made = [[number] for number in range(300_000)]
-    finally:
-        gc.callbacks.remove(look)
-        gc.set_threshold(*before)
-
-    assert 300_000 == len(made)
-    assert len(seen) > 1
-    assert max(seen[1:]) <= 25_000  # the first one looks at what was made before

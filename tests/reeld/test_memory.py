@@ -1,14 +1,16 @@
-"""How the daemon uses the heap of the C library."""
+"""How the daemon takes memory, and looks for garbage."""
 
 import ctypes
+import gc
 import subprocess
 import sys
 
 import pytest
 
+from reeld import memory
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_stats"), reason="only glibc has these functions")
+_on_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_stats"), reason="only glibc has these functions")
 
 # Prints a line for each heap of the C library, after four threads have allocated something.
 _PROGRAM = """
@@ -28,6 +30,7 @@ ctypes.CDLL(None).malloc_stats()
 """
 
 
+@_on_glibc
 @pytest.mark.parametrize("limited", [True, False])
 def test_heaps_of_threads(limited: bool) -> None:
     """Threads have a heap of their own, unless they are told to share one."""
@@ -35,3 +38,25 @@ def test_heaps_of_threads(limited: bool) -> None:
     said = subprocess.run(program, text=True, capture_output=True, check=True, timeout=PATIENCE).stderr
 
     assert limited == (said.count("Arena ") == 1)
+
+
+def test_a_collection_looks_at_few_objects() -> None:
+    """No collection looks at more than 25,000 objects, while all threads wait."""
+    seen: list[int] = []
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            seen.append(sum(len(gc.get_objects(generation)) for generation in range(info["generation"] + 1)))
+
+    before = gc.get_threshold()
+    memory.collect_rarely()
+    gc.callbacks.append(look)
+    try:
+        made = [[number] for number in range(300_000)]
+    finally:
+        gc.callbacks.remove(look)
+        gc.set_threshold(*before)
+
+    assert 300_000 == len(made)
+    assert len(seen) > 1
+    assert max(seen[1:]) <= 25_000  # the first one looks at what was made before
