@@ -5,7 +5,7 @@ newest are sent, and the older ones are left out and reported (rule A7). If a bo
 they are useful (rule A15).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.base.strict_json import Json, encode, parse
@@ -73,14 +73,15 @@ def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None
     return []
 
 
-def spliced(turns: EncodedTurns, marked: list[Marked]) -> Iterator[bytes | memoryview]:
+def spliced(turns: EncodedTurns, marked: list[Marked]) -> list[bytes | memoryview]:
     """Return the bytes of some turns with items replaced by those with breakpoints, without copying the rest."""
+    parts: list[bytes | memoryview] = []
     start = 0
     for offset, size, data in marked:
-        yield from turns.data.parts(start, offset)
-        yield data
+        parts += turns.data.parts(start, offset)
+        parts.append(data)
         start = offset + size
-    yield from turns.data.parts(start, len(turns.data))
+    return parts + turns.data.parts(start, len(turns.data))
 
 
 def reserve(chunks: Iterable[EncodedTurns]) -> int:

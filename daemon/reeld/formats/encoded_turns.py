@@ -8,7 +8,7 @@ number of items. A prefix is identified by a hash of its bytes; the next renderi
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self
@@ -117,19 +117,19 @@ class Chunks:
             self._tail = bytearray()
         return self
 
-    def parts(self, start: int, end: int) -> Iterator[bytes | memoryview]:
+    def parts(self, start: int, end: int) -> list[bytes | memoryview]:
         """Return the bytes from one place up to another, in parts; none is empty."""
+        chunks = [*self._full, bytes(self._tail)] if self._tail else self._full
         if start == 0 and end == len(self):  # nearly always
-            yield from self._full
-            if self._tail:
-                yield bytes(self._tail)
-            return
+            return [*chunks]
+        parts: list[bytes | memoryview] = []
         begin = 0
-        for chunk in (*self._full, bytes(self._tail)):
+        for chunk in chunks:
             first, last = max(start - begin, 0), min(end - begin, len(chunk))
             if first < last:
-                yield chunk if last - first == len(chunk) else memoryview(chunk)[first:last]
+                parts.append(chunk if last - first == len(chunk) else memoryview(chunk)[first:last])
             begin += len(chunk)
+        return parts
 
     def read(self, start: int, end: int) -> bytes:
         """Return the bytes from one place up to another."""
@@ -258,10 +258,11 @@ class EncodedTurns:
 
         It continues a kept hash: a prefix of the current rendering was hashed the last time.
         """
-        known = max((count for count in self._hashes if count <= items), default=0)
-        begin, found = self._hashes.get(known, (0, sha256()))
-        made = found.copy()
-        if known < items:
+        if (kept := self._hashes.get(items)) is not None:  # nearly always, when rendered again
+            return kept[1].copy()
+        known = next((count for count in reversed(self._hashes) if count < items), 0)
+        begin, made = (self._hashes[known][0], self._hashes[known][1].copy()) if known else (0, sha256())
+        if items:
             end = begin + sum(self.sizes[known:items])
             for part in self.data.parts(begin, end):
                 made.update(part)

@@ -18,8 +18,8 @@ def in_turn(messages: Sequence[Json]) -> list[int] | None:
     """Return the indexes of messages in the order in which they are rendered; ``None`` if that is their own."""
     # Nearly no message has the word: a call for each would take a hundredth of a first rendering.
     marked = [index for index, message in enumerate(messages) if LATE in message["provider_metadata"]]
-    late = {index: late_by(messages[index]["provider_metadata"]) for index in marked}
-    if not any(late.values()):
+    late = {index: count for index in marked if (count := late_by(messages[index]["provider_metadata"]))}
+    if not late:
         return None
     order: list[int] = []
     for index in range(len(messages)):

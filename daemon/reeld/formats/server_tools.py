@@ -70,6 +70,7 @@ class ServerToolStatus(NamedTuple):
 
 
 _DEFAULTS = HistorySettings()
+_NONE = ServerToolStatus(frozenset(), None, MappingProxyType({}), (), present=False)
 
 
 def match_server_tools(
@@ -114,6 +115,8 @@ def match_server_tools(
                 matching.add(place, half, number)
         if not target.server_tools_span:
             matching.give_up()
+    if not matching.present:  # nearly always
+        return _NONE._replace(declined=declined) if declined else _NONE
     first_pending = min([*undecided, *(number for _, number in matching.open.values())], default=None)
     working = [(key, called, len(groups) - 1) for key, (_, called) in matching.open.items()]
     continuing: dict[int, list[str]] = {}
@@ -125,7 +128,7 @@ def match_server_tools(
         first_pending=first_pending,
         continuing=continuing,
         spans=tuple(matching.spans),
-        present=matching.present,
+        present=True,
         declined=declined,
     )
 

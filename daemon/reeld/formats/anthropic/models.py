@@ -16,12 +16,13 @@ _REFUSED_SINCE: dict[str, dict[str, _Version]] = {
 }
 # The first version of each tier that refuses a request that says which tool is to be called (rule A25).
 _CHOOSES_SINCE: dict[str, _Version] = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5)}
+_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 _TIER = re.compile(r"claude-([a-z]+)-\d")
 
 
 def version(model: str | None) -> _Version | None:
     """Return the version of a model if its name has one, before its tier or after."""
-    match = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model or "")
+    match = _VERSION.search(model or "")
     return (int(match[1]), int(match[2] or 0)) if match else None
 
 
