@@ -326,6 +326,58 @@ def test_a_compaction_that_comes_too_late(session: ReelSession, client: Client) 
     assert 2 == len(asyncio.run(session.get_items()))
 
 
+def test_what_others_add_during_a_compaction(session: ReelSession, client: Client) -> None:
+    """It is no part of the summary, and comes after it; one undo brings everything back."""
+    asyncio.run(session.add_items(said("a", "b")))
+
+    async def compact() -> bool:
+        items, is_all = await session._read_compaction_items(10)
+        assert (said("a", "b"), True) == (items, is_all)
+        client.add(session.agent, "late")
+        return await session._atomic_replace_items(said("sum"))
+
+    assert asyncio.run(compact())
+
+    found = asyncio.run(session.get_items())
+    assert said("sum") == found[:1]
+    assert ["late"] == [item["content"] for item in found[1:]]
+    client.undo(session.agent)
+    assert ["a", "b", "late"] == [item["content"] for item in asyncio.run(session.get_items())]
+
+
+def test_what_was_summarized_and_is_gone(session: ReelSession, client: Client) -> None:
+    """A summary of what others have cleared meanwhile is not stored."""
+    asyncio.run(session.add_items(said("a")))
+
+    async def compact() -> bool:
+        await session._read_compaction_items(None)
+        client.clear(session.agent)
+        client.add(session.agent, "new")
+        return await session._atomic_replace_items(said("sum"))
+
+    assert asyncio.run(compact())
+    assert ["new"] == [item["content"] for item in asyncio.run(session.get_items())]
+
+
+def test_a_compaction_of_which_the_session_was_not_asked(session: ReelSession, daemon: Daemon) -> None:
+    """The SDK replaces the items by itself if it has not read them through the session, or a subclass shows others."""
+
+    class Other(ReelSession):
+        async def get_items(self, limit: int | None = None) -> list[Any]:
+            return (await super().get_items(limit))[1:]
+
+    async def compact(other: ReelSession) -> bool:
+        await other._read_compaction_items(None)
+        return await other._atomic_replace_items(said("sum"))
+
+    assert not asyncio.run(session._atomic_replace_items(said("sum")))
+    assert not asyncio.run(compact(session))  # there is nothing yet
+    asyncio.run(session.add_items(said("a")))
+    subclassed = Other(session.session_id, socket=daemon.socket)
+    assert not asyncio.run(compact(subclassed))
+    subclassed.close()
+
+
 def test_a_compaction_that_the_sdk_has_to_do_by_itself(session: ReelSession, client: Client) -> None:
     """It does that if items are read in another order than they are stored in, or a subclass shows other ones."""
 

@@ -1,7 +1,7 @@
 """The interface that the SDK's compaction expects: reading the newest items, and replacing the last with a summary.
 
 With it, ``OpenAIResponsesCompactionSession`` can also summarize a history of which it has seen only a part, such as a
-limited or encrypted one.
+limited or encrypted one. What others add while the model writes the summary is no part of it, and stays.
 """
 
 from collections.abc import Awaitable, Callable
@@ -34,6 +34,19 @@ class Read(NamedTuple):
     items: list[Any]
     seqs: list[int]
 
+    def replace_until(self, client: Client, head: int, output: list[Any]) -> bool:
+        """Replace the items up to a head, in one command, and keep those after it; return whether nobody came first.
+
+        Args:
+            client: asks the daemon.
+            head: the head at which the items were summarized.
+            output: the summary.
+        """
+        if not self.seqs or self.seqs[0] > head:
+            return True  # what was summarized is gone meanwhile, and so the summary is of nothing
+        later = [item for item, seq in zip(self.items, self.seqs, strict=True) if seq > head]
+        return self._add(client, [*output, *later], self.seqs[0])
+
     def replace(self, client: Client, begin: int, output: list[Any], is_expired: Callable[[Any], bool] | None) -> bool:
         """Replace the items from an index on, in one command; return whether it was done.
 
@@ -49,8 +62,11 @@ class Read(NamedTuple):
         # A message may be several items; those before the first replaced one are kept.
         first = 0 if expired else self.seqs.index(self.seqs[begin])
         kept = self.items[max(first, expired) : begin]
+        return self._add(client, [*kept, *output], self.seqs[first])
+
+    def _add(self, client: Client, items: list[Any], begin: int) -> bool:
         try:
-            client.add_items(self.agent, [*kept, *output], "openai-responses", from_=self.seqs[first], if_seq=self.head)
+            client.add_items(self.agent, items, "openai-responses", from_=begin, if_seq=self.head)
         except (Conflict, NotFound):
             return False
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -94,6 +95,8 @@ class ReelSession:
         # them. Others are forgotten, so that a session that lives long does not keep what was cleared or popped.
         self._is_added: dict[tuple[str, Stamp], bool] = {}
         self._worker = Worker(socket, autostart=autostart, name=_NAME)
+        # The agent and its head when the SDK read what it summarizes now; each task has its own.
+        self._summarized: ContextVar[tuple[str, int] | None] = ContextVar("summarized", default=None)
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the items, the oldest first.
@@ -138,8 +141,8 @@ class ReelSession:
             limit: the maximum number of items.
             prune_prefix: which of the oldest items are removed when the last ones are replaced.
         """
-        if type(self).get_items is not ReelSession.get_items or type(self).add_items is not ReelSession.add_items:
-            return None  # a subclass returns items other than the stored ones
+        if self._shows_others():
+            return None
         read = await self._worker.run(self._read_whole)
         if read is None:
             return None
@@ -149,6 +152,36 @@ class ReelSession:
             return await self._worker.run(lambda client: read.replace(client, older + start, output, prune_prefix))
 
         return Snapshot(read.items[older:], not older, replace_suffix)
+
+    async def _read_compaction_items(self, limit: int | None) -> tuple[list[Any], bool]:
+        """Return the items that a compaction summarizes, and whether these are all. The name is the SDK's.
+
+        Args:
+            limit: the maximum number of items; ``None`` for that of the settings.
+        """
+        # Before they are read: an item that comes in between is summarized, and stays as well.
+        self._summarized.set(await self._worker.run(self._position))
+        items = await self.get_items(limit)
+        return items, limit is not None and len(items) < limit
+
+    async def _atomic_replace_items(self, output: list[Any]) -> bool:
+        """Replace what was read for a compaction; return whether it was done. The name is the SDK's.
+
+        The SDK's own way is to clear the session and to add the summary, without what others have added meanwhile.
+
+        Args:
+            output: the summary.
+        """
+        seen = self._summarized.get()
+        self._summarized.set(None)
+        if seen is None or self._shows_others():
+            return False
+        uid, head = seen
+        return await self._worker.run(lambda client: self._replace(client, uid, head, output))
+
+    def _shows_others(self) -> bool:
+        """Whether this is a subclass with items other than the stored ones."""
+        return type(self).get_items is not ReelSession.get_items or type(self).add_items is not ReelSession.add_items
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
@@ -181,6 +214,23 @@ class ReelSession:
         if self._arranged(client, uid, items, stamps) != items:
             return None
         return Read(uid, self._copy.head, items, [seq for seq, _ in stamps])
+
+    def _position(self, client: Client) -> tuple[str, int] | None:
+        try:
+            page = client.items(self.agent, _FORMAT, last=1)
+        except NotFound:
+            return None
+        return page.agent, page.head
+
+    def _replace(self, client: Client, uid: str, head: int, output: list[Any]) -> bool:
+        self._newest = None
+        while True:
+            items = self._copy.read(client)
+            agent, stamps = self._copy.stamps()
+            if agent != uid:
+                return False
+            if Read(uid, self._copy.head, items, [seq for seq, _ in stamps]).replace_until(client, head, output):
+                return True
 
     def _arranged(self, client: Client, uid: str, items: list[Any], stamps: list[Stamp]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
