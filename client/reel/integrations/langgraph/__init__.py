@@ -27,6 +27,7 @@ except ImportError as error:
 from reel.integrations.langgraph.checkpoints import Reader
 from reel.integrations.langgraph.conversations import Conversations
 from reel.integrations.langgraph.logs import Logs
+from reel.integrations.langgraph.records import CLIENT
 from reel.integrations.langgraph.thread import Threads
 from reel.integrations.langgraph.upkeep import Keeper
 from reel.integrations.langgraph.writing import Writer, Written
@@ -61,7 +62,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         super().__init__(serde=serde)
         self._key = messages_key
         self._threads = Threads(prefix)
-        self._worker = Worker(socket, autostart=autostart, name="langgraph")
+        self._worker = Worker(socket, autostart=autostart, name=CLIENT)
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""

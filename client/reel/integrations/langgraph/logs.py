@@ -68,6 +68,7 @@ class Logs:
             for event in page.events:
                 thread.fold(event)
             thread.head = page.events[-1]["seq"] if page.more else page.head
+        thread.settle()
 
     def add(self, thread: Thread, records: Sequence[Any], **options: Any) -> Added:
         """Add to a thread's log; begin it if it is new."""

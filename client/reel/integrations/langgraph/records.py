@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 # The kind of the records: for programs, hidden from people and searches.
 KIND = "command"
 KEY = "langgraph"
+# The channel of the input.
+_INPUT = "__start__"
+# The name under which a saver writes.
+CLIENT = "langgraph"
 
 
 class Checkpoint:
@@ -40,6 +44,10 @@ class Checkpoint:
         # The parts of it that a saver has read.
         self.versions: Mapping[str, Any] | None = None
         self.metadata: Mapping[str, Any] | None = None
+
+    def is_input(self) -> bool:
+        """Whether it holds the input of a turn, of which nothing has run yet."""
+        return _INPUT in self.data["values"]
 
 
 class Write:

@@ -13,6 +13,11 @@ events, no matter which saver wrote them. Savers that have read the same events 
 The messages of a checkpoint are the conversation at the moment of its record: its tip, and the parents of that. So
 nothing is stored twice, and a checkpoint of an abandoned branch still exists. Messages after the record, in its
 command, are those of other programs that the graph has not seen yet: they follow the replaced ones.
+
+If another program takes the conversation back, by an undo, a rewind or a restore, the thread goes back as well: to the
+checkpoints and writes that it had then (:mod:`reel.integrations.langgraph.past`). The records in between stay in the
+log, and a redo brings them back. A conversation that was cleared, or in which messages were replaced, goes on from the
+newest checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +29,9 @@ from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from reel.integrations.langgraph.past import Past
 from reel.integrations.langgraph.records import (
+    CLIENT,
     KIND,
     Checkpoint,
     Write,
@@ -38,7 +45,7 @@ from reel.integrations.langgraph.records import (
 from reel.integrations.naming import named
 from reel.reading.log_tree import LogTree, place_of
 from reel.said.blocks import InvalidRecord
-from reel.said.kinds import ROLES
+from reel.said.kinds import NODE_KINDS, ROLES
 from reel.said.messages import Event
 from reel.said.records import message_from_record
 
@@ -121,18 +128,26 @@ class Thread:
         # The messages of other programs that the framework has received.
         self.given: set[Place] = set()
         # By namespace and id: all checkpoints, including hidden ones.
-        self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
         self.all: dict[tuple[str, str], Checkpoint] = {}
         self.by_seq: dict[int, Checkpoint] = {}
-        # By namespace: the one with the newest record, and the one with the greatest id.
-        self.newest: dict[str, Checkpoint] = {}
-        self._latest: dict[str, Checkpoint] = {}
         # The messages that the framework received of a conversation without a checkpoint.
         self.outset: Checkpoint | None = None
-        self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
+        self._records: list[tuple[int, Mapping[str, Any]]] = []
+        self._past = Past()
+        # The last event, if another program moved the conversation by it.
+        self._moved: Event | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with no checkpoint and no write."""
+        self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
+        # By namespace: the one with the newest record, and the one with the greatest id.
+        self.newest: dict[str, Checkpoint] = {}
+        self._latest: dict[str, Checkpoint] = {}
+        self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
 
     def post(self, data: Mapping[str, Any]) -> Post:
         """Queue a record: the next holder of the lock adds it."""
@@ -162,14 +177,27 @@ class Thread:
 
     def fold(self, event: Event) -> None:
         """Fold the next event of the log."""
+        if self._moved is not None and (event["command"] != self._moved["command"] or event["kind"] not in NODE_KINDS):
+            self.settle()
+        self._moved = None
         before = self.tip
         if self._tree.fold(event):
             self._keep(Node(place_of(event), event["command"], event), before)
             return
         if self.tip != before:
             self._path = None
+            self._moved = event if event["client"] != CLIENT else None
         if event["kind"] == KIND and (data := data_in(event["data_json"])) is not None:
             self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
+
+    def settle(self) -> None:
+        """Go back with the conversation if another program moved it by the last event.
+
+        A rewind with messages after it in its command replaces some, as an edit or a summary does: that is no way back.
+        """
+        if self._moved is not None and self._past.go(self._moved, self.tip, self._latest.get("")):
+            self._go_back()
+        self._moved = None
 
     def append(self, node: Node) -> None:
         """Add a node at the tip."""
@@ -180,6 +208,7 @@ class Thread:
 
     def _keep(self, node: Node, before: Place | None) -> None:
         self.nodes[node.place] = node
+        self._past.note(node.seq, self.tip, self._latest.get(""))
         if self._tree.parent(node.place) != before:
             self._path = None
         elif self._path is not None and node.record["kind"] in ROLES:
@@ -202,10 +231,18 @@ class Thread:
         if is_own and type(data.get("thread")) is str:
             self.thread_id = data["thread"]
         if is_checkpoint(data):
-            made = Checkpoint(seq, data, self.tip)
-            self.checkpoints.setdefault(made.space, {})[made.id] = made
-            self.all[made.space, made.id] = self.by_seq[seq] = self.newest[made.space] = made
+            self.by_seq[seq] = Checkpoint(seq, data, self.tip)
+            self.all[data["ns"], data["put"]] = self.by_seq[seq]
             self._puts[command] = seq
+            self._past.put(self.by_seq[seq])
+        self._records.append((seq, data))
+        self._take(seq, data)
+        self._past.note(seq, self.tip, self._latest.get(""))
+
+    def _take(self, seq: int, data: Mapping[str, Any]) -> None:
+        made = self.by_seq.get(seq)
+        if made is not None:
+            self.checkpoints.setdefault(made.space, {})[made.id] = self.newest[made.space] = made
             known = self._latest.get(made.space)
             if known is None or made.id >= known.id:
                 self._latest[made.space] = made
@@ -219,6 +256,13 @@ class Thread:
         elif are_hidden(data):
             for within, name in data["delete"]:
                 self._hide(within, name)
+
+    def _go_back(self) -> None:
+        """Take the records again without those that were taken back; what was hidden stays so."""
+        self._begin()
+        for seq, data in self._records:
+            if are_hidden(data) or self._past.has(seq, data):
+                self._take(seq, data)
 
     def _hide(self, space: str, name: str) -> None:
         there = self.checkpoints.get(space, {})

@@ -1,0 +1,237 @@
+"""What others take back of a conversation, a graph of LangGraph takes back as well: values, writes and what is next."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from operator import add
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from reel.sync.client import Client
+from tests.daemon import Daemon
+
+pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
+
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from reel.integrations.langgraph import ReelSaver
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning")
+
+_NUMBERS = count()
+
+
+class State(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+    notes: Annotated[list[str], add]
+    turns: int
+
+
+def plan(state: State) -> dict[str, Any]:
+    """Note something, without a word."""
+    return {"notes": [f"plan {len(state['messages'])}"]}
+
+
+def model(state: State) -> dict[str, Any]:
+    """Answer, and count the turns."""
+    return {"messages": [AIMessage(f"answer {len(state['messages'])}")], "turns": state.get("turns", 0) + 1}
+
+
+def graph(saver: Any) -> Any:
+    """Return a graph of two nodes, of which only the second one speaks."""
+    builder = StateGraph(State)
+    builder.add_node("plan", plan)
+    builder.add_node("model", model)
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "model")
+    return builder.compile(checkpointer=saver)
+
+
+def shape(state: Any) -> Any:
+    """Return what a person sees of a state, and what the graph does next."""
+    values = {key: value for key, value in state.values.items() if key != "messages"}
+    return [message.text for message in state.values.get("messages", ())], values, state.next
+
+
+@pytest.fixture
+def thread() -> str:
+    return f"u-{next(_NUMBERS)}"
+
+
+@pytest.fixture
+def name(thread: str) -> str:
+    """The agent of the thread."""
+    return f"langgraph/{thread}"
+
+
+@pytest.fixture
+def config(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+@pytest.fixture
+def new(daemon: Daemon) -> Iterator[Callable[[], Any]]:
+    """Make graphs, each as if it was in another process."""
+    made: list[ReelSaver] = []
+
+    def make() -> Any:
+        made.append(ReelSaver(socket=daemon.socket))
+        return graph(made[-1])
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def turns(of: Any, config: Any, *said: str) -> None:
+    for text in said:
+        of.invoke({"messages": [HumanMessage(text)]}, config)
+
+
+def states(of: Any, config: Any) -> list[Any]:
+    """Return the history, the newest first."""
+    return [shape(state) for state in of.get_state_history(config)]
+
+
+def test_undos_and_redos(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
+    """After each undo and redo, the state and its history are those that the vendor's saver had at that step."""
+    vendor, live = graph(InMemorySaver()), new()
+    for each in (vendor, live):
+        turns(each, config, "one", "two")
+    expected = states(vendor, config)
+    # Of the newest: the whole, the turn without its answer, and without its question; then the same of the first.
+    places = [0, 1, 4, 5]
+    assert [(), ("model",), (), ("model",)] == [expected[place][2] for place in places]
+
+    for place in places[1:]:
+        client.undo(name)
+        for reader in (live, new()):
+            assert expected[place] == shape(reader.get_state(config))
+            assert expected[place:] == states(reader, config)
+    client.undo(name)
+    assert [] == states(live, config)
+    for place in reversed(places):
+        client.redo(name)
+        for reader in (live, new()):
+            assert expected[place] == shape(reader.get_state(config))
+            assert expected[place:] == states(reader, config)
+
+
+def test_a_step_that_was_undone_runs_again(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
+    """Without an input, the graph goes on before the answer; what it does then is the only history."""
+    live = new()
+    turns(live, config, "one", "two")
+    before = states(live, config)
+    client.undo(name)
+
+    live.invoke(None, config)
+
+    for reader in (live, new()):
+        assert before == states(reader, config)
+    client.undo(name)
+    client.undo(name)
+    live.invoke(None, config)
+    assert before[4:] == states(live, config)
+    turns(live, config, "two")
+    assert before == states(new(), config)
+
+
+@pytest.mark.parametrize("back", ["restore", "rewind", "replace with nothing"])
+def test_other_ways_back(new: Callable[[], Any], client: Client, name: str, config: Any, back: str) -> None:
+    """A restore, a rewind to a mark, and a message that is removed with all later ones take a turn back."""
+    live = new()
+    turns(live, config, "one")
+    expected = states(live, config)
+    head = client.mark(name, "here").head
+    turns(live, config, "two")
+
+    if back == "restore":
+        client.restore(name, head)
+    elif back == "rewind":
+        client.rewind(name, "here")
+    else:
+        client.add(name, [], from_=client.messages(name).messages[2]["seq"])
+
+    for reader in (live, new()):
+        assert expected == states(reader, config)
+    turns(live, config, "three")
+    assert (["one", "answer 1", "three", "answer 3"], 2) == (
+        shape(live.get_state(config))[0],
+        states(live, config)[0][1]["turns"],
+    )
+
+
+def test_what_is_no_way_back(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
+    """A message of others and its undo, an edit, a summary and a clear leave the graph where it is."""
+    live = new()
+    turns(live, config, "one", "two")
+    values = shape(live.get_state(config))[1:]
+    client.add(name, "by the way")
+    client.undo(name)
+    assert values == shape(live.get_state(config))[1:]
+    client.add(name, "in short: one, two", from_=client.messages(name).messages[0]["seq"])
+    for reader in (live, new()):
+        assert (["in short: one, two"], *values) == shape(reader.get_state(config))
+    client.clear(name)
+    for reader in (live, new()):
+        assert ([], *values) == shape(reader.get_state(config))
+
+
+def test_what_the_graph_removes_itself(new: Callable[[], Any], config: Any) -> None:
+    """A message that the graph removes is no way back: another process sees each step before it as well."""
+    live = new()
+    turns(live, config, "one", "two")
+    before = states(live, config)
+    last = live.get_state(config).values["messages"][-1]
+    live.update_state(config, {"messages": [RemoveMessage(id=last.id)], "turns": 7})
+
+    said, values, _ = shape(new().get_state(config))
+    assert (["one", "answer 1", "two"], 7) == (said, values["turns"])
+    assert before == states(new(), config)[1:]
+
+
+def test_a_step_that_is_tried_again_and_again(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
+    """What is kept of each attempt does not add up."""
+    live = new()
+    turns(live, config, "one")
+    for _ in range(5):
+        client.undo(name)
+        live.invoke(None, config)
+
+    assert 4 == len(states(live, config))
+    past = live.checkpointer._threads.named(name, {})._past
+    assert 1 == len(past._gone)
+
+
+def test_a_question_stays_open(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A question that waits for a person is still open after a message of others was undone; it goes with its turn."""
+
+    def ask(_: State) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You chose {interrupt('which?')}.")]}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    saver = ReelSaver(socket=daemon.socket)
+    live = builder.compile(checkpointer=saver)
+    turns(live, config, "one")
+    asked = live.get_state(config).interrupts
+    client.add(name, "a moment")
+    client.undo(name)
+
+    assert asked == live.get_state(config).interrupts != ()
+    assert "You chose this." == live.invoke(Command(resume="this"), config)["messages"][-1].text
+    client.undo(name)
+    assert ((), ("ask",)) == (live.get_state(config).interrupts, live.get_state(config).next)
+    live.invoke(None, config)
+    client.add(name, "a moment")
+    client.undo(name)
+    assert asked == live.get_state(config).interrupts
+    client.undo(name)
+    assert () == live.get_state(config).interrupts
+    assert [] == states(live, config)
+    saver.close()
