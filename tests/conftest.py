@@ -19,7 +19,7 @@ from reeld.memory import give_back, use_one_heap
 from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F401 - for every test
 from tests.few_variables import allow_few_variables
 from tests.places import FILES
-from tests.thoroughness import read_unicode, use_profile
+from tests.thoroughness import draw_alike, read_unicode, use_profile
 
 # For what pytest and the tests put there, and the programs that they start.
 os.environ["TMPDIR"] = tempfile.tempdir = FILES
@@ -116,6 +116,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not str(item.path).startswith(_UNITS):
             item.add_marker("slow")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a property draw what it drew before."""
+    draw_alike(item)
 
 
 def _is_on_server(item: pytest.Item) -> bool:

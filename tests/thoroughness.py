@@ -2,9 +2,10 @@
 
 import os
 import threading
+from zlib import crc32
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, seed, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
@@ -32,6 +33,18 @@ def use_profile() -> None:
     settings.load_profile("other" if THOROUGH else "same")
     if not THOROUGH:
         _forget_the_code()
+
+
+def draw_alike(item: pytest.Item) -> None:
+    """Make a test with parameters draw the same examples, whichever of them its worker runs first.
+
+    Without randomness, Hypothesis derives the examples from the test and from the name of its parameters; but it looks
+    at this name only once, and with several workers another one comes first each time.
+    """
+    if THOROUGH or not isinstance(item, pytest.Function):
+        return
+    if hasattr(item, "callspec") and is_hypothesis_test(item.obj):
+        seed(crc32(item.nodeid.encode()))(item.obj)
 
 
 def _forget_the_code() -> None:
