@@ -96,6 +96,15 @@ def test_flipped_byte(sample: Sample, whole: bytes, tmp_path: Path, data: st.Dat
     check_read(sample, tmp_path, whole, whole[:place] + bytes([byte]) + whole[place + 1 :], 2)
 
 
+def test_names_of_fields(sample: Sample, whole: bytes, tmp_path: Path) -> None:
+    """What is said under an unknown name, as by a later version, is kept or reported: it is never passed over."""
+    for found in re.finditer(rb'"(\w+)":', whole):
+        # The first line of a log says what it is.
+        if sample.tool != "reel" or found.start() > whole.index(b"\n"):
+            changed = whole[: found.start(1)] + b"~" + whole[found.start(1) + 1 :]
+            check_read(sample, tmp_path, whole, changed, 1 if sample.unit == "line" else len(TEXTS))
+
+
 def test_a_seq_that_is_too_high(tmp_path: Path) -> None:
     """One wrong number in a log costs what has it at most: what comes after it is not out of order for that."""
     sample = SAMPLES["reel"]

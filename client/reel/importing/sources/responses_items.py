@@ -36,6 +36,16 @@ def left_out_of(found: Json) -> list[str]:
     return other_fields(found, _FIELDS) if found.get("role") == "assistant" else []
 
 
+def _require_content(found: Json) -> None:
+    """Raise :exc:`InvalidMessage` if a message has no content: what was said is damaged, or under an unknown name.
+
+    A load takes it as an empty text, because a program that makes a request may leave it out (rule X12).
+    """
+    is_message = "role" in found and found.get("type") in (None, "message")
+    if is_message and found.keys().isdisjoint(("content", "tool_calls")):
+        raise InvalidMessage("a message without content")
+
+
 class Items:
     """Reads the items of one conversation.
 
@@ -58,6 +68,7 @@ class Items:
         """
         self._builder.messages, self._builder.model = [], model or None
         try:
+            _require_content(found)
             self._reader.add(found, where)
         except InvalidMessage:
             return Item("user" if found.get("role") == "user" else "assistant", [self._refusals.keep(found)])

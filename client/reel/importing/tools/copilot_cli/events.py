@@ -70,8 +70,10 @@ def left_out_of(kind: str, found: Json) -> Iterator[str]:
 
 
 def says_nothing(kind: str, data: Json) -> bool:
-    """Return whether an event lacks what it is for, as a damaged one does."""
-    return data.keys().isdisjoint(_SAYS[kind])
+    """Return whether an event lacks what it is for, as a damaged one does, or has it under a name that is not known."""
+    if any(data.get(key) for key in _SAYS[kind]):
+        return False
+    return data.keys().isdisjoint(_SAYS[kind]) or not data.keys() <= _FIELDS[kind]
 
 
 def prompt_blocks(data: Json) -> list[Json]:

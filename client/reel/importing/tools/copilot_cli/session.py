@@ -23,9 +23,15 @@ from reel.importing.values import id_in_name, map_in, milliseconds, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
 
+# Not all of "assistant." and "tool.": what a later version says under a new name is no progress.
+_PROGRESS = (
+    *("assistant.turn_", "assistant.intent", "assistant.message_", "assistant.reasoning", "assistant.streaming_"),
+    *("assistant.tool_call_", "assistant.server_tool_", "assistant.idle"),
+    *("tool.execution_start", "tool.execution_progress", "tool.execution_partial", "command.", "model."),
+)
 # Events that say nothing of the conversation, by the beginnings of their types.
 _IGNORED = {
-    **dict.fromkeys(("assistant.", "tool.", "command.", "model."), "progress of a turn"),
+    **dict.fromkeys(_PROGRESS, "progress of a turn"),
     **dict.fromkeys(("hook.", "permission.", "user_input.", "elicitation.", "exit_plan_mode."), "question or hook"),
     **dict.fromkeys(("subagent.", "factory."), "progress of a sub-agent"),
     "session.model_change": "choice of the model",
