@@ -125,6 +125,14 @@ def test_kill_and_revive(reel: Reel, talk: str) -> None:
     assert f"{talk} is not killed\n" == reel("revive", talk).out
 
 
+def test_archive_and_unarchive(reel: Reel, talk: str) -> None:
+    """Who thinks of a shelf reads of one."""
+    assert f"{talk} archived\n" == reel("archive", talk).out
+    assert f"{talk} was already archived\n" == reel("archive", talk).out
+    assert f"{talk} unarchived\n" == reel("unarchive", talk).out
+    assert f"{talk} is not archived\n" == reel("unarchive", talk).out
+
+
 def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
     """The killed clones are listed by their names."""
     reel("clone", talk, f"{talk}-2")

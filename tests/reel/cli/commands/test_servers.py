@@ -88,13 +88,16 @@ def fake() -> Iterator[Fake]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The path of reel.toml; there are no keys and no addresses in the environment."""
+    """The path of reel.toml; there are no keys and no addresses in the environment, and no servers on localhost."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for provider in ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OPENROUTER"):
         for what in ("API_KEY", "BASE_URL"):
             monkeypatch.delenv(f"{provider}_{what}", raising=False)
     monkeypatch.delenv("GOOGLE_GEMINI_BASE_URL", raising=False)
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
+    # The servers that are looked for are on localhost, those of the tests on 127.0.0.1.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     (tmp_path / "reel").mkdir()
     return tmp_path / "reel" / "reel.toml"
 
