@@ -498,6 +498,17 @@ def test_fields_that_are_no_history(reel: Reel, tmp_path: Path) -> None:
     assert ["  3 fields of them left out (temperature 2, tools 1)"] == ran.out.splitlines()[2:]
 
 
+def test_what_became_of_records(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A person reads words instead of the names of rules, and the number of the only kind once."""
+    made = Lines(session).said("user", "Hi").event("user_message", message="Hi")
+    once = reel("import", "codex", str(made.write(tmp_path / f"rollout-a-{session}.jsonl")), "--dry-run")
+    both = made.event("task_complete").write(tmp_path / f"rollout-b-{session}.jsonl")
+    ran = reel("import", "codex", str(both), "--dry-run")
+
+    assert "  3 records: 2 used, 1 ignored (repeats of other records)" == once.out.splitlines()[-1]
+    assert "2 ignored (progress of a turn 1, repeats of other records 1)" in ran.out
+
+
 def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     """With --json there is a document for each tool: what became of the conversations, and of the records."""
     save(three_turns(session).record("progress", "p1").record("hologram", "h1"), tmp_path)

@@ -12,6 +12,8 @@ from reel.reading.wording import count
 _PROBLEMS = 10
 # How many kinds of records or fields are listed.
 _KINDS = 10
+# Rules whose names, which programs read, say less to a person.
+_IN_WORDS = {"shown to the person, and also an item": "repeats of other records"}
 
 
 def report(ctx: Context, history: History, totals: Totals) -> None:
@@ -63,8 +65,14 @@ def _accounting(counts: Counts) -> str:
         ("unreadable", unreadable),
     ):
         if found:
-            parts.append(f"{sum(found.values()):,} {what} ({_listed(found)})")
+            parts.append(f"{sum(found.values()):,} {what} ({_by_kind(found)})")
     return f"{count(counts.read, 'record')}: {', '.join(parts)}"
+
+
+def _by_kind(found: dict[str, int]) -> str:
+    """Return how many records of each kind there are; of the only kind, the number was said already."""
+    named = {_IN_WORDS.get(kind, kind): number for kind, number in found.items()}
+    return next(iter(named)) if len(named) == 1 else _listed(named)
 
 
 def _secrets(totals: Totals, *, dry: bool) -> str:
