@@ -13,9 +13,13 @@ from reel import replies, requests
 from reel.base.errors import Conflict, InvalidMessage, ReelError
 from reel.machines import kept_answer
 from reel.machines.drafted_response import DraftedResponse
+from reel.reading.wording import cut, flat
 from reel.requests import Call
 from reel.said.formats import Format
 from reel.said.messages import Message
+
+# Columns of what is no answer that an error quotes.
+_QUOTED = 80
 
 
 class AnswerState(DraftedResponse):
@@ -46,16 +50,16 @@ class AnswerState(DraftedResponse):
         response.end()
         if not response.anything:
             return None
-        if not response.began and not response.complete:
-            raise InvalidMessage(f"no answer came: {response.problem}")
+        if not response.usable:
+            quoted = f"; it begins with: {cut(flat(response.beginning), _QUOTED)}" if response.beginning else ""
+            raise InvalidMessage(f"no answer came: {response.problem}{quoted}")
         return self._ingest()
 
     def give_up(self) -> Call[replies.Added] | None:
         """End the response because the program failed; return the request that adds what was received, if anything."""
         response = self.incoming
         response.end()
-        usable = response.complete or (response.is_stream and response.began)
-        return self._ingest() if usable else None
+        return self._ingest() if response.usable else None
 
     def take_reply(self, added: replies.Added) -> Call[replies.MessagesPage]:
         """Take the reply of the daemon; return the request for the message."""

@@ -17,6 +17,8 @@ _REMEDIES = {
 }
 # How the daemon's refusal of a name begins, which does not say what was refused.
 _NO_NAME = "a name is 1 to "
+# How the name that may be meant is named.
+_MEANT = "did you mean "
 _START = "start it with: reel start"
 # The daemon says agent, which is the protocol's word, and people read conversation. The word before it tells it from
 # the name of a conversation, which may be "agent" itself.
@@ -49,7 +51,7 @@ def explain(
             return f'"{flat(wrong)}" is not a name: {rule}'
     if error.name == "timeout" and "seconds" in error.data:
         return f"{error.message}; see what is wrong with: reel doctor, or allow more time with: reel --timeout SECONDS"
-    remedy = _remedy(error, str(error.data.get("agent") or agent), command)
+    remedy = _kept_remedy(error, agent) or _remedy(error, str(error.data.get("agent") or agent), command, typed)
     what = error.message.partition("; ")[0] if remedy else error.message
     if (field := error.data.get("field")) in options and what.startswith(f"{field}: "):
         what = f"--{str(field).replace('_', '-')} {what.removeprefix(f'{field}: ')}"
@@ -70,11 +72,17 @@ def for_people(message: str) -> str:
     return said.replace("an conversation", "a conversation").replace("conversation of conversation", "conversation")
 
 
-def _remedy(error: ReelError, agent: str, command: str) -> str:
+def _kept_remedy(error: ReelError, agent: str) -> str:
+    """Return where an answer that was refused is, by the name that a person knows; empty if there is none."""
+    kept = error.data.get("kept")
+    return f"it is kept as #{kept}; place it with: reel ingest {agent} --kept {kept}" if kept and agent else ""
+
+
+def _remedy(error: ReelError, agent: str, command: str, typed: Sequence[str]) -> str:
     if "candidates" in error.data or "kept" in error.data:  # it says what to do
         return ""
     if error.name == "not_found":
-        return _not_found_remedy(agent, command)
+        return _not_found_remedy(agent, command, is_meant=_MEANT in error.message, has_text=bool(typed))
     if "open_calls" in error.data:
         return f"see them with: reel info {agent}"
     if error.name == "exists" and "agent" not in error.data:
@@ -83,14 +91,22 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
     return "" if "{agent}" in remedy and not agent else remedy.format(agent=agent)
 
 
-def _not_found_remedy(agent: str, command: str) -> str:
-    """Return what to do if there is no such agent; not everything that was typed can be a name."""
+def _not_found_remedy(agent: str, command: str, *, is_meant: bool, has_text: bool) -> str:
+    """Return what to do if there is no such agent; not everything that was typed can be a name.
+
+    Args:
+        agent: what was typed for it.
+        command: the command.
+        is_meant: whether the error names one that is like it.
+        has_text: whether a text was typed beside it.
+    """
     if not is_name(agent):
         return "list all with: reel list --all"
     if command == "ask":
-        return (
-            f"create it with: reel new {agent}, or ask with --create; if it is the question, ask: reel ask '{agent}?'"
-        )
+        begin = "to begin it, ask with --create"
+        return begin if has_text else f"{begin}; if it is the question: reel ask '{agent}?'"
+    if is_meant:
+        return f"to begin it, {command} with --create" if command in ("add", "chat") else "list all with: reel list"
     if command in ("add", "chat"):
         return f"create it with: reel new {agent}, or {command} with --create"
     return f"create it with: reel new {agent}, or list all with: reel list"

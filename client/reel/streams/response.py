@@ -14,6 +14,8 @@ from reel.base.values import clean
 from reel.said.formats import Body, Format, json_map, json_text
 from reel.streams.stream import Stream, is_whole
 
+# Characters of a beginning.
+_QUOTED = 200
 _BLANK = "\ufeff \t\r\n"
 # A field and its values that a whole response has, but an event of a stream does not. A whole response of Gemini looks
 # like an event, and may be read as one.
@@ -40,6 +42,7 @@ class IncomingResponse:
         self._whole: list[str] | None = None
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._begun = False
+        self._beginning = ""
 
     def feed(self, piece: Body) -> str:
         """Process a piece; return the text that it adds.
@@ -85,6 +88,11 @@ class IncomingResponse:
         return self._stream.complete if self._whole is None else _is_json("".join(self._whole))
 
     @property
+    def usable(self) -> bool:
+        """Whether it is an answer, or the beginning of one."""
+        return self.complete or (self.is_stream and self.began)
+
+    @property
     def is_stream(self) -> bool:
         """Whether it is a stream, so that its text is known while it arrives."""
         return self._begun and self._whole is None
@@ -101,9 +109,20 @@ class IncomingResponse:
             return None
         if self._whole is None and self._stream.error is not None:
             return self._stream.error
-        if self._begun and self._whole is None and not self._stream.events and not self._stream.cut:
+        if not self._begun:
+            return "nothing came"
+        if self._whole is not None:
+            return "it is not a whole JSON text"
+        if self._stream.began:
+            return "it broke off"
+        if not self._stream.events and not self._stream.cut:
             return f"it is not an event stream of {self._format}"
-        return "it broke off" if self._begun else "nothing came"
+        return f"nothing in it is an answer of {self._format}"
+
+    @property
+    def beginning(self) -> str:
+        """What a text begins with, for whoever is told that it is no answer."""
+        return self._beginning if self._whole is None else "".join(self._whole)[:_QUOTED]
 
     def body(self) -> str:
         """Return the body to ingest."""
@@ -116,6 +135,8 @@ class IncomingResponse:
             self._begun = bool(start)
             self._whole = [] if is_whole(self._format, start) else None
         if self._whole is None:
+            if len(self._beginning) < _QUOTED:
+                self._beginning = (self._beginning + text).lstrip(_BLANK)[:_QUOTED]
             return self._stream.feed(text)
         self._whole.append(text)
         return ""

@@ -39,6 +39,30 @@ from reel.reading.failures import explain, for_people
             "clone",
             "no conversation zed; create it with: reel new zed, or list all with: reel list",
         ),
+        (
+            NotFound("no agent zed"),
+            "zed",
+            "ask",
+            "no conversation zed; to begin it, ask with --create; if it is the question: reel ask 'zed?'",
+        ),
+        (
+            NotFound("no agent zed (did you mean ted?); make one"),
+            "zed",
+            "show",
+            "no conversation zed (did you mean ted?); list all with: reel list",
+        ),
+        (
+            NotFound("no agent zed (did you mean ted?); make one"),
+            "zed",
+            "add",
+            "no conversation zed (did you mean ted?); to begin it, add with --create",
+        ),
+        (
+            Conflict("#2 of ted is gone; it is kept as #4; place it with: reel ingest 01a2 --kept 4", kept=4),
+            "ted",
+            "ask",
+            "#2 of ted is gone; it is kept as #4; place it with: reel ingest ted --kept 4",
+        ),
         (NotFound("no agent a b"), "a b", "show", "no conversation a b; list all with: reel list --all"),
         (NotFound("no agent"), "0" * 32, "show", "no conversation; list all with: reel list --all"),
         (Killed("zed is dead; revive it"), "zed", "add", "zed is dead; revive it with: reel revive zed"),
@@ -64,6 +88,15 @@ from reel.reading.failures import explain, for_people
 def test_remedy_of_an_error(error: ReelError, agent: str, command: str, expected: str) -> None:
     """The line says what is wrong and what to type."""
     assert expected == explain(error, agent, command=command)
+
+
+def test_remedy_beside_a_text() -> None:
+    """Who gave a text does not mean that the name is the question."""
+    error = NotFound("no agent zed (did you mean ted?); make one")
+
+    assert "no conversation zed (did you mean ted?); to begin it, ask with --create" == explain(
+        error, "zed", command="ask", typed=["What?"]
+    )
 
 
 def test_field_of_an_option() -> None:

@@ -71,10 +71,15 @@ def test_a_byte_order_mark_in_two_pieces(size: int) -> None:
 
 @pytest.mark.parametrize("text", [_WHOLE[:-1], "{" * 5000, '{"a": nonsense}'])
 def test_a_whole_response_that_is_not_json(text: str) -> None:
-    """A body that cannot be parsed is not complete, and counts as broken off."""
+    """A body that cannot be parsed is not complete: it was cut, or is something else."""
     response = _fed(text)
 
-    assert (False, "it broke off") == (response.complete, response.problem)
+    assert (False, False, "it is not a whole JSON text", text[:200]) == (
+        response.complete,
+        response.usable,
+        response.problem,
+        response.beginning,
+    )
 
 
 def test_the_text_of_a_stream() -> None:
@@ -151,4 +156,22 @@ def test_nothing_but_blanks() -> None:
 
 def test_a_stream_of_something_else() -> None:
     """Text without a single event is named for what it is not."""
-    assert "it is not an event stream of openai-chat" == _fed("<html>busy</html>\n\n").problem
+    response = _fed("<html>", "busy</html>\n\n")
+
+    assert ("it is not an event stream of openai-chat", "<html>busy</html>\n\n") == (
+        response.problem,
+        response.beginning,
+    )
+
+
+@pytest.mark.parametrize("events", ['data: {"type": "message_start"}\n\n', 'data: {"id": "x"}\n\ndata: {"id'])
+def test_a_stream_without_a_part_of_an_answer(events: str) -> None:
+    """Events of another API, or of an answer that has not begun, are named for what they are not."""
+    assert "nothing in it is an answer of openai-chat" == _fed(events).problem
+
+
+def test_the_beginning_of_a_stream() -> None:
+    """Only the beginning is kept for whoever is told that it is no answer."""
+    response = _fed(" ", *["x" * 150] * 3)
+
+    assert 200 == len(response.beginning)

@@ -158,7 +158,9 @@ def test_ask_if_there_is_nothing_to_answer(reel: Reel, talk: str, via: Via) -> N
         (b"", "; kill -9 $$", "was ended by SIGKILL"),
         (b"", "; kill -36 $$", "was ended by signal 36"),
         (b"", "", "wrote nothing to stdout"),
-        (b"hello", "", "no answer came: it is not an event stream of openai-chat"),
+        (b"hello", "", "no answer came: it is not an event stream of openai-chat; it begins with: hello\n"),
+        (b"data: {}\n\n", "", "nothing in it is an answer of openai-chat; it begins with: data: {}\n"),
+        (b"{}\n{}\n", "", "no answer came: it is not a whole JSON text; it begins with: {} {}\n"),
     ],
 )
 def test_a_command_that_does_not_answer(
@@ -295,7 +297,9 @@ def test_a_provider_of_the_settings(
 
 def test_ask_creates_an_agent(reel: Reel, name: str, via: Via) -> None:
     """With --create the agent is created; without it, the remedy is printed."""
-    assert f"create it with: reel new {name}, or ask with --create" in reel("ask", name, "What?", *via(said("x"))).err
+    assert (
+        f"no conversation {name}; to begin it, ask with --create\n" in reel("ask", name, "What?", *via(said("x"))).err
+    )
     assert 0 == reel("ask", name, "What?", "--create", *via(said("x"))).status
 
 

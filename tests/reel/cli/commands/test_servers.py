@@ -162,7 +162,7 @@ def test_what_a_request_to_anthropic_has(
 def test_a_server_that_refuses(
     reel: Reel, name: str, fake: Fake, settings: Path, monkeypatch: pytest.MonkeyPatch, refusal: tuple[int, bytes, str]
 ) -> None:
-    """stderr says what it said and with which status; asked again, the question is there once."""
+    """One line says what it said and with which status, one what was added; asked again, the question is there once."""
     status, data, expected = refusal
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     settings.write_text(f'[providers.claude]\nformat = "anthropic"\nurl = "{fake.url}"\nmodel = "m"\n')
@@ -173,6 +173,8 @@ def test_a_server_that_refuses(
     assert 1 == ran.status
     assert expected in ran.err
     assert f"the status {status}" in ran.err
+    _, added = ran.err.splitlines()
+    assert added.startswith(f"reel: only the question was added to {name}; ")
     assert 0 == reel("ask", name, "What?").status
     assert ["user", "assistant"] == [message["role"] for message in reel("show", name, "--json").documents]
 

@@ -91,8 +91,12 @@ def _answer(ctx: Context, agent: str, provider: Provider, echo: Echo, ending: En
         return _interrupted(ctx, begun)
     except InvalidMessage as error:
         echo.end()
-        ctx.out.warn(error.message.removeprefix("error: "))
-        _show_errors(ctx, provider, *end)
+        refused = error.message.removeprefix("error: ")
+        if provider.command is None and end[1]:  # the status that came with it
+            ctx.out.warn(f"{refused}; {end[1]}")
+        else:
+            ctx.out.warn(refused)
+            _show_errors(ctx, provider, *end)
         return Outcome(REFUSED)
     except ReelError as error:
         echo.end()
