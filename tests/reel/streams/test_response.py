@@ -170,6 +170,13 @@ def test_a_stream_without_a_part_of_an_answer(events: str) -> None:
     assert "nothing in it is an answer of openai-chat" == _fed(events).problem
 
 
+def test_a_stream_that_breaks_off() -> None:
+    """What has begun and has no end broke off."""
+    response = _fed('data: {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n')
+
+    assert (True, "it broke off") == (response.usable, response.problem)
+
+
 def test_the_beginning_of_a_stream() -> None:
     """Only the beginning is kept for whoever is told that it is no answer."""
     response = _fed(" ", *["x" * 150] * 3)
