@@ -180,7 +180,7 @@ def test_log_has_the_names_of_agents(reel: Reel, talk: str) -> None:
     assert reel("log", f"{talk}-2").out.endswith(f"clone         from {talk} at #4\n")
 
 
-def test_rename(reel: Reel, talk: str) -> None:
+def test_the_old_name_is_free_after_a_rename(reel: Reel, talk: str) -> None:
     """The new name is found, and the old one is free."""
     assert f"{talk} renamed to new-{talk}\n" == reel("rename", talk, f"new-{talk}").out
     assert 4 == reel("show", talk).status
