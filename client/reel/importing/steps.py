@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.importing.values import origins_first
+from reel.said.messages import COMPACTED
 
 # The number of problems kept for a source; further ones are only counted.
 _MOST_PROBLEMS = 20
@@ -133,6 +134,11 @@ class Compacted(NamedTuple):
     summary: Said
     kept: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> Said:
+        """The summary as it is stored: it says that it takes the place of all that was said before."""
+        return self.summary._replace(metadata={**self.summary.metadata, COMPACTED: True})
 
 
 Step: TypeAlias = About | Said | Kept | Back | Middle | Compacted

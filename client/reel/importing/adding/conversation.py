@@ -25,7 +25,6 @@ from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Problem, Said, Source, Step
 from reel.requests import Call
-from reel.said.messages import COMPACTED
 
 # The head of an agent that was just created.
 _CREATED = 1
@@ -265,7 +264,7 @@ class Conversation:
         if prompt is not None:
             self._read(prompt)
         self._repeat_all(step.before, name, step.summary.line)
-        self._say(step.summary._replace(metadata={**step.summary.metadata, COMPACTED: True}))
+        self._say(step.said)
         self._repeat_all(step.kept, name, step.summary.line)
 
     def _prompt_in_force(self, summary: str) -> Said | None:

@@ -23,7 +23,7 @@ def stored(steps: list[Step]) -> tuple[list[Message], list[str]]:
     """Return the messages and the data of notes that steps become when the daemon stores them."""
     elements: list[Json] = []
     for step in steps:
-        said = step.summary if isinstance(step, Compacted) else step
+        said = step.said if isinstance(step, Compacted) else step
         if isinstance(said, Said):
             (part,) = said.parts
             elements.append({"role": said.role, "content": part.blocks, "provider_metadata": said.metadata})

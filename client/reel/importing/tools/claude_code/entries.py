@@ -17,6 +17,7 @@ from reel.importing.values import text_in
 from reel.providers.anthropic import PROVIDER
 from reel.said.blocks import InvalidRecord, check_blocks, check_map
 from reel.said.item_forms import ITEM, check_of, form_of, item_from, texts_of
+from reel.said.messages import COMPACTED
 
 FORMAT = "x-claude-agent-sdk"
 # The key of a note's data that holds the entry.
@@ -63,7 +64,7 @@ def steps_of(entry: Json, ref: str, thread: Thread) -> Iterator[Step]:
 
 
 def _said_in(step: Step) -> Said | None:
-    return step.summary if isinstance(step, Compacted) else step if isinstance(step, Said) else None
+    return step.said if isinstance(step, Compacted) else step if isinstance(step, Said) else None
 
 
 def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
@@ -104,7 +105,8 @@ def _with_form(entry: Json, said: list[Said]) -> list[Said]:
         # A message cannot hold everything that an entry can, such as a tool name of any length.
         whole = {"type": "opaque", "provider": PROVIDER, "data_json": json_of(entry)}
         role = "user" if said[-1].role == "tool" else said[-1].role  # a tool's message only has results
-        said = [said[-1]._replace(role=role, parts=(Part(said[-1].parts[-1].ref, [whole]),), metadata={})]
+        metadata = {key: value for key, value in said[-1].metadata.items() if key == COMPACTED}
+        said = [said[-1]._replace(role=role, parts=(Part(said[-1].parts[-1].ref, [whole]),), metadata=metadata)]
         messages = [_as_read(said[0])]
     form = form_of(entry, texts_of(messages))
     kept: Json = {"format": FORMAT, "form_json": json_of(form), "check": check_of(messages, form)}
