@@ -102,13 +102,24 @@ sdks: $(READY)  ## run the tests with the vendors' SDKs
 # The newest SDKs, in an environment of their own: the frameworks hold some of them back.
 NEWEST := $(VENV)/newest
 SDKS := anthropic botocore google-genai langchain-core mistralai ollama openai
+# The oldest frameworks that the extras allow, without the vendors' suites, which are those of the newest.
+OLDEST := $(VENV)/oldest
+BESIDE := agent-framework-openai langgraph-checkpoint-conformance pytest-asyncio
+# A library of the oldest Agent Framework calls what Python has deprecated.
+OLD := -W 'ignore:SelectableGroups:DeprecationWarning' --ignore-glob '*_suite.py' --ignore-glob '*/test_newest_sdks.py'
+TESTING := hypothesis pytest pytest-timeout pytest-trio pytest-xdist
+FOR_ADAPTERS := tests/adapters tests/sdks tests/test_examples.py
+VERSIONS = $$($(BIN)/python -m tests.adapters.versions $1)
 
 # Without the programs that wheels bring along, hundreds of megabytes that no test runs.
-adapters: $(READY)  ## run the tests with the frameworks that an adapter is for, those of the vendors included
-	$(PIP) --no-binary claude-agent-sdk --editable '.[adapters]'
-	$(BIN)/pytest $(PYTEST_OPTIONS) tests/adapters tests/sdks tests/test_examples.py
+adapters: $(READY)  ## run the tests with the newest and the oldest frameworks that an adapter is for, and those of the vendors
+	$(PIP) --no-binary claude-agent-sdk --upgrade --editable '.[adapters]' $(call VERSIONS,newest)
+	$(BIN)/pytest $(PYTEST_OPTIONS) $(FOR_ADAPTERS)
+	$(BIN)/python -m venv $(OLDEST)
+	$(subst $(BIN),$(OLDEST)/bin,$(PIP)) --no-binary claude-agent-sdk --editable . $(TESTING) $(BESIDE) $(call VERSIONS,oldest)
+	$(OLDEST)/bin/pytest $(PYTEST_OPTIONS) $(OLD) $(FOR_ADAPTERS)
 	$(BIN)/python -m venv $(NEWEST)
-	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) hypothesis pytest pytest-timeout pytest-trio pytest-xdist
+	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) $(TESTING)
 	$(NEWEST)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_newest_sdks.py tests/sdks/test_types.py
 
 editors: $(READY)  ## run the editors' tests, those of Neovim in the installed version and in the newest

@@ -368,7 +368,7 @@ def test_tools_do_not_know_each_other() -> None:
 def test_integrations_do_not_know_each_other() -> None:
     """The folder of a framework imports what is shared and its own, and nothing of another's; nobody imports it."""
     place = "reel.integrations"
-    shared = [f"{place}.{name}" for name in ("item_copy", "naming", "results_first", "worker")]
+    shared = [f"{place}.{name}" for name in ("frameworks", "item_copy", "naming", "results_first", "worker")]
 
     assert [] == between_neighbours(place, *shared)
     assert [] == [found for found in imports() if inside(found.name, place) and not inside(found.module, place)]
@@ -445,6 +445,19 @@ def test_an_integration_without_its_framework(module: str, framework: str, packa
     assert (
         f"reel.integrations.{module} needs {package}, which is not installed; install it with: "
         f"{install_command(extra)}\n"
+    ) == subprocess.check_output([sys.executable, "-c", code], text=True)
+
+
+def test_an_integration_with_another_version_of_its_framework(tmp_path: Path) -> None:
+    """The error names the version that was found, what it lacks, and the versions that were tested."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "__init__.py").write_text("__version__ = '0.5.0'")
+    attempt = "try:\n    import reel.integrations.openai_agents\nexcept ImportError as error:\n    print(error)"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{attempt}"
+
+    assert (
+        "reel.integrations.openai_agents cannot be imported with openai-agents 0.5.0: No module named 'agents.memory'; "
+        f"it was tested with 0.22 to 0.24; install one of these with: {install_command('openai-agents')}\n"
     ) == subprocess.check_output([sys.executable, "-c", code], text=True)
 
 

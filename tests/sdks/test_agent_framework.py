@@ -35,7 +35,7 @@ from agent_framework import (  # noqa: E402
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException  # noqa: E402
 
 from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: E402 - all need what may not be installed
-from reel.integrations.agent_framework.reading import messages_in  # noqa: E402 - as above
+from reel.integrations.agent_framework.reading import messages_in, not_stored  # noqa: E402 - as above
 
 HELLO = Message("user", ["What is a tape deck?"])
 CALL = Message("assistant", [Content.from_function_call("c1", "look_up", arguments={"word": "tape deck"})])
@@ -83,7 +83,8 @@ def text(words: str, **more: Any) -> Any:
 
 def contents() -> list[Any]:
     """Return contents of every type, and some that are hard to store."""
-    png = Content.from_data(b"image" * 40, "image/png", name="a.png")
+    png = Content.from_data(b"image" * 40, "image/png")
+    png.name = "a.png"
     call = Content.from_function_call("c9", "delete", arguments='{"a": 1}')
     cited = {"type": "citation", "url": "u", "annotated_regions": [{"type": "text_span", "start_index": 0}]}
     return [
@@ -176,6 +177,31 @@ def test_what_is_of_a_newer_version(provider: ReelHistoryProvider, session: str,
         for message in found
     ]
     assert [item] == [each["item"] for each in client.items(name_of(session), "x-agent-framework").items]
+
+
+def test_a_call_with_a_field_of_a_newer_version(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """It stays a call, with the field beside it."""
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "mood": "good"}
+    item = {"type": "message", "role": "assistant", "contents": [call]}
+    said: list[NewMessage] = [
+        {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}]}
+    ]
+    client.add_items(name_of(session), [item], "x-agent-framework", create=True, messages=[said])
+
+    (message,) = asyncio.run(provider.get_messages(session))
+
+    (found,) = message.contents
+    assert ("function_call", "c1", {"mood": "good"}) == (found.type, found.call_id, found.additional_properties)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_what_is_not_stored(count: int) -> None:
+    """Where the framework lacks its own function, ours says the same of a history that is given again, or goes on."""
+    said = [Message("user" if number % 2 else "assistant", [str(number)]) for number in range(5)]
+    for begin in range(count + 1):
+        given = said[begin : count + 2]
+        expected = framework._sessions.filter_new_messages(said[:count], given)
+        assert expected == not_stored(said[:count], given)
 
 
 @pytest.mark.filterwarnings("ignore::agent_framework._feature_stage.ExperimentalWarning")

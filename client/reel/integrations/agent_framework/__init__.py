@@ -4,4 +4,7 @@ The modules import the framework, and what the integrations share. Begin with
 :mod:`reel.integrations.agent_framework.provider`.
 """
 
-from reel.integrations.agent_framework.provider import ReelHistoryProvider as ReelHistoryProvider
+from reel.integrations.frameworks import imported
+
+with imported("agent-framework"):
+    from reel.integrations.agent_framework.provider import ReelHistoryProvider as ReelHistoryProvider

@@ -8,25 +8,24 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
-try:
-    from agent_framework import HistoryProvider, Message
-    from agent_framework._sessions import filter_new_messages
-    from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
-except ImportError as error:
-    from reel.base.installation import needs
-
-    raise ImportError(needs("reel.integrations.agent_framework", "agent-framework-core", "agent-framework")) from error
+from agent_framework import HistoryProvider, Message
+from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
 from reel.integrations.agent_framework.items import Json, messages_of
-from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in
+from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in, not_stored
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
 from reel.replies import ItemsPage
 from reel.requests import Call
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
+
+try:
+    from agent_framework._sessions import filter_new_messages
+except ImportError:  # a private name, which another version may lack
+    filter_new_messages = not_stored
 
 R = TypeVar("R")
 

@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from inspect import signature
 from types import NoneType
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from agent_framework import Content, Message
-from agent_framework._types import ContentType
 
 from reel.integrations.agent_framework.items import Json, item_of
 from reel.integrations.results_first import results_first
@@ -50,12 +49,29 @@ def _fields(of: type) -> dict[str, tuple[type, ...]]:
 
 
 _MESSAGE: Final = {**_fields(Message), "role": (str,), "contents": (list,)}
+_FIELDS: Final = frozenset(signature(Content).parameters)
 _CONTENT: Final = {**_fields(Content), "type": (str,)}
 # The fields that hold a content or a list of contents, each of which must be checked.
 _NESTED: Final = frozenset({"function_call", "screenshot", "items", "annotations"})
-_KNOWN: Final = frozenset(get_args(ContentType))
+# The types of contents: the class has a constructor for each.
+_KNOWN: Final = frozenset(name.removeprefix("from_") for name in dir(Content) if name.startswith("from_")) - {"dict"}
 # The fields of a message apart from its role and its contents.
 _BESIDE: Final = ("author_name", "message_id", ADDITIONAL)
+
+
+def not_stored(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
+    """Return the given messages after those that are the end of what is stored.
+
+    The framework has such a function, but its name is private. A lone input without an id counts as said again.
+
+    Args:
+        stored: the newest messages of the history.
+        given: those that are to be stored: the new ones, or the history with the new ones.
+    """
+    end, begin = [message.to_dict() for message in stored], [message.to_dict() for message in given]
+    is_said_again = bool(stored) and stored[-1].role == "user" and not stored[-1].message_id
+    overlaps = range(min(len(end), len(begin)), int(is_said_again), -1)
+    return [*given[next((size for size in overlaps if end[-size:] == begin[:size]), 0) :]]
 
 
 def messages_in(found: Sequence[Any]) -> list[Message]:
@@ -136,20 +152,31 @@ def _is_sound(content: Any) -> bool:
 def _content(item: Any) -> Content:
     """Return a content.
 
-    A content of a type unknown to this version has all its fields among the additional ones. Any other unreadable
-    content becomes text, or a result for the same call.
+    A content of a type unknown to this version has all its fields among the additional ones; of any other type, those
+    that are unknown. Any other unreadable content becomes text, or a result for the same call.
     """
-    try:
-        if _is_sound(item):
-            return Content.from_dict(item)
-    except _UNUSABLE:
-        pass
+    for form in (item, _older(item)):
+        try:
+            if _is_sound(form):
+                return Content.from_dict(form)
+        except _UNUSABLE:
+            pass
     kind = item.get("type") if type(item) is dict else None
     if type(kind) is str and kind not in _KNOWN:
         return Content(kind, additional_properties={key: value for key, value in item.items() if key != "type"})
     if kind == _RESULT and type(item.get("call_id")) is str:
         return Content.from_function_result(item["call_id"], result=_words(item))
     return Content.from_text(_words(item))
+
+
+def _older(item: Any) -> Any:
+    """Return a content with the fields that this version does not know among the additional ones."""
+    newer = set(item) - _FIELDS if type(item) is dict else ()
+    if not newer:
+        return item
+    known = {key: value for key, value in item.items() if key in _FIELDS}
+    more = item[ADDITIONAL] if type(item.get(ADDITIONAL)) is dict else {}
+    return {**known, ADDITIONAL: {**more, **{key: item[key] for key in newer}}}
 
 
 def _words(value: Any) -> str:

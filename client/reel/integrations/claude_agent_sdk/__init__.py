@@ -4,4 +4,7 @@ The modules import the SDK, the importer of Claude Code's transcripts, and what 
 :mod:`reel.integrations.claude_agent_sdk.store`.
 """
 
-from reel.integrations.claude_agent_sdk.store import ReelSessionStore as ReelSessionStore
+from reel.integrations.frameworks import imported
+
+with imported("claude-agent-sdk"):
+    from reel.integrations.claude_agent_sdk.store import ReelSessionStore as ReelSessionStore

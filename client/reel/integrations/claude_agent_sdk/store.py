@@ -8,13 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-try:
-    from claude_agent_sdk import fold_session_summary
-except ImportError as error:
-    from reel.base.installation import needs
-
-    raise ImportError(needs("reel.integrations.claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk")) from error
-
+from claude_agent_sdk import fold_session_summary
 from msgpack import packb
 
 from reel import requests

@@ -3,4 +3,7 @@
 The modules import the ADK, and what the integrations share. Begin with :mod:`reel.integrations.google_adk.service`.
 """
 
-from reel.integrations.google_adk.service import ReelSessionService as ReelSessionService
+from reel.integrations.frameworks import imported
+
+with imported("google-adk"):
+    from reel.integrations.google_adk.service import ReelSessionService as ReelSessionService

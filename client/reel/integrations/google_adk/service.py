@@ -10,21 +10,15 @@ from math import isfinite
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-try:
-    from google.adk.errors import StaleSessionError
-    from google.adk.errors.already_exists_error import AlreadyExistsError
-    from google.adk.errors.input_validation_error import InputValidationError
-    from google.adk.errors.session_not_found_error import SessionNotFoundError
-    from google.adk.events.event import Event
-    from google.adk.platform import time as platform_time
-    from google.adk.platform import uuid as platform_uuid
-    from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
-    from google.adk.sessions.session import Session
-except ImportError as error:
-    from reel.base.installation import needs
-
-    raise ImportError(needs("reel.integrations.google_adk", "google-adk", "google-adk")) from error
-
+from google.adk.errors import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.input_validation_error import InputValidationError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.platform import time as platform_time
+from google.adk.platform import uuid as platform_uuid
+from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from google.adk.sessions.session import Session
 
 from reel import replies, requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge

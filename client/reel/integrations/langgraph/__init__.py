@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-try:
+from reel.integrations.frameworks import imported
+
+with imported("langgraph"):
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import (
         BaseCheckpointSaver,
@@ -19,20 +21,16 @@ try:
         DeltaChannelHistory,
     )
     from langgraph.checkpoint.serde.base import SerializerProtocol
-except ImportError as error:
-    from reel.base.installation import needs
 
-    raise ImportError(needs("reel.integrations.langgraph", "langgraph", "langgraph")) from error
-
-from reel.integrations.langgraph.checkpoints import Reader
-from reel.integrations.langgraph.conversations import Conversations
-from reel.integrations.langgraph.logs import Logs
-from reel.integrations.langgraph.records import CLIENT
-from reel.integrations.langgraph.thread import Threads
-from reel.integrations.langgraph.upkeep import Keeper
-from reel.integrations.langgraph.writing import Writer, Written
-from reel.integrations.worker import Worker
-from reel.sync.client import Client
+    from reel.integrations.langgraph.checkpoints import Reader
+    from reel.integrations.langgraph.conversations import Conversations
+    from reel.integrations.langgraph.logs import Logs
+    from reel.integrations.langgraph.records import CLIENT
+    from reel.integrations.langgraph.thread import Threads
+    from reel.integrations.langgraph.upkeep import Keeper
+    from reel.integrations.langgraph.writing import Writer, Written
+    from reel.integrations.worker import Worker
+    from reel.sync.client import Client
 
 
 class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]

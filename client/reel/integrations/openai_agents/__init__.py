@@ -3,4 +3,7 @@
 The modules import the SDK, and what the integrations share. Begin with :mod:`reel.integrations.openai_agents.session`.
 """
 
-from reel.integrations.openai_agents.session import ReelSession as ReelSession
+from reel.integrations.frameworks import imported
+
+with imported("openai-agents"):
+    from reel.integrations.openai_agents.session import ReelSession as ReelSession

@@ -6,12 +6,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-try:
-    from agents.memory.session_settings import SessionSettings, coerce_session_settings
-except ImportError as error:
-    from reel.base.installation import needs
-
-    raise ImportError(needs("reel.integrations.openai_agents", "openai-agents", "openai-agents")) from error
+from agents.memory.session_settings import SessionSettings, coerce_session_settings
 
 from reel import requests
 from reel.base.errors import Conflict, Killed, NotFound

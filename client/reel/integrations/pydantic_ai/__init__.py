@@ -4,4 +4,7 @@ The modules import the framework, and what the integrations share. Begin with
 :mod:`reel.integrations.pydantic_ai.store`.
 """
 
-from reel.integrations.pydantic_ai.store import ReelConversationStore as ReelConversationStore
+from reel.integrations.frameworks import imported
+
+with imported("pydantic-ai"):
+    from reel.integrations.pydantic_ai.store import ReelConversationStore as ReelConversationStore

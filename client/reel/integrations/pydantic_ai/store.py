@@ -24,18 +24,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
-try:
-    from pydantic_ai.conversation_store import (
-        ConversationConflict,
-        ConversationEntry,
-        ConversationRecord,
-        ConversationStore,
-    )
-    from pydantic_ai.exceptions import UserError
-except ImportError as error:
-    from reel.base.installation import needs
-
-    raise ImportError(needs("reel.integrations.pydantic_ai", "pydantic-ai-slim", "pydantic-ai")) from error
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+    ConversationStore,
+)
+from pydantic_ai.exceptions import UserError
 
 from reel import requests
 from reel.base.errors import Conflict, Exists, NotFound, ReelError

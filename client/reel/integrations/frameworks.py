@@ -1,0 +1,83 @@
+"""The frameworks that an adapter is for, the versions that it was tested with, and what is said if it does not fit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Final, NamedTuple
+
+from reel.base.installation import install_command, needs
+
+
+class Framework(NamedTuple):
+    """A framework.
+
+    Args:
+        module: the module that a program imports.
+        package: the package that brings it.
+        oldest: the oldest version that the adapter's tests pass with.
+        newest: the newest one.
+    """
+
+    module: str
+    package: str
+    oldest: str
+    newest: str
+
+
+# By their extras, which the folders of the adapters are named after. `make adapters` runs the tests with both versions.
+FRAMEWORKS: Final = {
+    "openai-agents": Framework("agents", "openai-agents", "0.22", "0.24"),
+    "claude-agent-sdk": Framework("claude_agent_sdk", "claude-agent-sdk", "0.2.187", "0.2.189"),
+    "agent-framework": Framework("agent_framework", "agent-framework-core", "1.20", "1.23"),
+    "pydantic-ai": Framework("pydantic_ai", "pydantic-ai-slim", "2.66", "2.68"),
+    "langgraph": Framework("langgraph", "langgraph", "1.1", "1.2"),
+    "google-adk": Framework("google.adk", "google-adk", "2.10", "2.13"),
+}
+
+
+@contextmanager
+def imported(extra: str) -> Iterator[None]:
+    """Say of an import that fails in this block which version of a framework there is, and which ones were tested.
+
+    Args:
+        extra: the extra that brings the framework.
+
+    Raises:
+        ImportError: something in the block could not be imported.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(_problem(extra, error)) from error
+
+
+def _problem(extra: str, error: ImportError) -> str:
+    module, (name, package, oldest, newest) = f"reel.integrations.{extra.replace('-', '_')}", FRAMEWORKS[extra]
+    if not _is_there(name):
+        return needs(module, package, extra)
+    return (
+        f"{module} cannot be imported with {package} {_version(name, package)}: {error}; "
+        f"it was tested with {oldest} to {newest}; install one of these with: {install_command(extra)}"
+    )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError):  # the package around it is missing, or it was made by hand
+        return sys.modules.get(name) is not None
+
+
+def _version(name: str, package: str) -> str:
+    """Return the version that was found: the module's own word, for it need not be the one that was installed."""
+    told = getattr(sys.modules.get(name), "__version__", None)
+    if isinstance(told, str):
+        return told
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of an unknown version"
