@@ -49,14 +49,14 @@ def test_the_version_of_the_caller_comes_first() -> None:
 
 
 def test_invoke_model_has_the_betas_in_its_body() -> None:
-    """It takes no header, unlike Vertex; those that the caller puts there come first."""
+    """It takes no header, unlike Vertex; those that the caller puts there are declared as well."""
     named: dict[str, Any] = {"betas": ["context-1m-2025-08-07"], "max_tokens": 9}
     found = {name: json.loads(rendered(f"anthropic/{name}", **named).body) for name in ("bedrock-invoke", "vertex")}
     own = rendered("anthropic/bedrock-invoke", anthropic_beta=["x"], **named)
 
     assert [] == check("anthropic/bedrock-invoke", found["bedrock-invoke"], CLAUDE)
     assert [named["betas"], None] == [body.get("anthropic_beta") for body in found.values()]
-    assert ["x"] == json.loads(own.body)["anthropic_beta"]
+    assert [*named["betas"], "x"] == json.loads(own.body)["anthropic_beta"] == own.betas
 
 
 def test_a_dialect_of_another_format_is_refused() -> None:

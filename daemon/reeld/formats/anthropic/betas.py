@@ -1,13 +1,17 @@
 """The features of Anthropic's API that a request declares before it may have their blocks (rule A23)."""
 
+import re
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json
 from reel.providers.anthropic import FALLBACK
 from reel.providers.metadata import opaque_object
 
-# The key of ``extra`` with the names of betas; it is read, and no part of the body.
-BETAS = "betas"
+# The keys of ``extra`` with the names of betas, as the SDK and as Bedrock have them; they are read, and no part of the
+# body.
+KEYS = ("betas", "anthropic_beta")
+# What separates names in the header cannot be in one.
+_NAME = re.compile(r"[^\s,]+")
 
 
 class Beta(NamedTuple):
@@ -73,6 +77,19 @@ def why_undeclared(block: Json, known: frozenset[str]) -> str | None:
     return f"a block of the type {kind}: extra declares no beta for it, such as {beta.newest}"
 
 
+def why_invalid(extra: Json) -> str | None:
+    """Return why betas cannot be declared: they are not a list of names."""
+    for key in KEYS:
+        given: Any = extra.get(key)
+        if given is not None and not (type(given) is list and all(map(_is_name, given))):
+            return f'{key}: expected a list of names, such as ["{_FEATURES["compaction"].newest}"], got {given!r}'
+    return None
+
+
+def _is_name(value: Any) -> bool:
+    return type(value) is str and _NAME.fullmatch(value) is not None
+
+
 def header(extra: Json, known: frozenset[str]) -> list[str]:
     """Return the betas of a request's header: those of ``extra``, and one for each feature that it uses without."""
     named = _named(extra)
@@ -82,5 +99,6 @@ def header(extra: Json, known: frozenset[str]) -> list[str]:
 
 
 def _named(extra: Json) -> list[str]:
-    given: Any = extra.get(BETAS)
-    return [one for one in given if type(one) is str] if type(given) is list else []
+    """Return the names in ``extra``, once each; what are no names is refused later."""
+    given: list[Any] = [extra.get(key) for key in KEYS]
+    return list(dict.fromkeys(one for names in given if type(names) is list for one in names if _is_name(one)))

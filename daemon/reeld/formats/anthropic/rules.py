@@ -9,7 +9,7 @@ from reel.providers.anthropic import FALLBACK, PDF, PROVIDER
 from reel.providers.content import mime_of
 from reel.providers.metadata import opaque_object, restore_key, restore_keys
 from reel.providers.roles import THOUGHTS
-from reeld.formats.anthropic.betas import declared
+from reeld.formats.anthropic import betas
 from reeld.formats.anthropic.models import (
     is_binding,
     refuses_forced_tools,
@@ -224,13 +224,15 @@ def history_settings(extra: Json, _prompt: Prompt | None, model: str | None) -> 
     """Return whether thinking is on; if the request does not say so, that is up to the model (rule A9)."""
     kind = _thinking(extra)
     thinks = kind in _THINKING or (kind is None and thinks_unasked(model))
-    return HistorySettings(thinking=thinks, declared=declared(extra))
+    return HistorySettings(thinking=thinks, declared=betas.declared(extra))
 
 
 def why_invalid(extra: Json, loop: LoopThinking | None, model: str | None) -> str | None:
-    """Return why ``extra`` cannot be sent: a thread has its history on the server (rule A18)."""
+    """Return why ``extra`` cannot be sent: a thread has its history on the server (rule A18), betas are no names."""
     if extra.get("thread") is not None:
         return why_continues(extra, ("thread",))
+    if (why := betas.why_invalid(extra)) is not None:
+        return why
     choice = extra.get("tool_choice")
     kind = choice.get("type") if type(choice) is dict else None
     return why_thinking_invalid(extra, loop, model) or why_choice_invalid("tool_choice", kind, extra, model)
