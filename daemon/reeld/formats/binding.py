@@ -68,7 +68,7 @@ class Binding:
                 elif piece.block["type"] == "tool_call":
                     left.add_call(piece)
                     begun.add(piece)
-                elif left.add(piece, is_thought=is_thought(piece.block), is_server_tool=is_served(piece.block)):
+                elif left.add(piece, is_thought=_is_checked(piece), is_server_tool=is_served(piece.block)):
                     context.note(piece, "moved", MOVED)
                     begun.reorder(left.pieces)
                 else:
@@ -78,8 +78,7 @@ class Binding:
     def _is_bound(self, piece: Piece) -> bool:
         """Whether a piece is thinking of a model that binds it; one that is not named may be such a model."""
         made_by = piece.block.get("model")
-        is_checked = piece.block["type"] in THOUGHTS or is_connector_text(piece.block)
-        return is_checked and (made_by is None or self._target.binds_thinking(made_by, {}))
+        return _is_checked(piece) and (made_by is None or self._target.binds_thinking(made_by, {}))
 
     def _why_lost(self, pieces: Sequence[Piece], begun: BegunTurn) -> str | None:
         """Return why the thinking of one message cannot stand behind what is written, and the beginning of its turn."""
@@ -92,6 +91,11 @@ class Binding:
         is_calling = any(piece.block["type"] == "tool_call" for piece in pieces)
         tops, hashed = {self._top, self._undeclared} if is_calling else {self._top}, begun.hash()
         return None if made_behind in [body_hash(top, hashed) for top in tops] else _CHANGED
+
+
+def _is_checked(piece: Piece) -> bool:
+    """Whether the API compares a piece with what it signed: thinking, and what a model says between its calls."""
+    return is_thought(piece.block) or is_connector_text(piece.block)
 
 
 def without_thinking(history: History, report: list[Change]) -> tuple[History, list[Change]]:

@@ -1,7 +1,5 @@
 """Repair of an assistant turn: selects the blocks that can be sent, and their form and order."""
 
-from itertools import takewhile
-
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.anthropic import is_connector_text
@@ -13,7 +11,7 @@ from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup
-from reeld.formats.turn_order import MOVED, OrderedPieces
+from reeld.formats.turn_order import MOVED, OrderedPieces, pop_thoughts
 
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _TAKEN_OVER = "the model that thought so declined, and another one answered in its place"
@@ -36,7 +34,8 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
             piece = new_tuple(Piece, (message, message_index, block_index, block))
             is_call = block["type"] == "tool_call"
             if is_call and rules.lacks_tool(block["name"]):
-                led = _pop_thoughts(said, target) if turn is None else turn.pop_thoughts()
+                leads = target.must_precede_content
+                led = pop_thoughts(said, leads) if turn is None else turn.pop_thoughts(leads)
                 piece, is_call = _told(piece, led, state, report), False
             if is_call:
                 made = _as_plain_call(piece, led_by, state, rules, report)
@@ -82,7 +81,8 @@ def _add_said(piece: Piece, turn: OrderedPieces, rules: Rules, report: list[Chan
         calls = turn.take_over(piece)
         report.extend(Change(call.seq, call.block_index, "moved", _TAKEN_OVER_FROM) for call in calls)
         return
-    is_thought, is_served = target.must_precede_content(piece.block), target.is_server_tool(piece.block)
+    is_thought = target.must_precede_content(piece.block) or is_connector_text(piece.block)
+    is_served = target.is_server_tool(piece.block)
     if turn.add(piece, is_thought=is_thought, is_server_tool=is_served):
         report.append(Change(piece.seq, piece.block_index, "moved", MOVED))
 
@@ -97,13 +97,6 @@ def _told(piece: Piece, led: list[Piece], state: RepairState, report: list[Chang
     )
     text = f"Call of {call.name} ({call.given_id}): {piece.block['arguments']}"
     return piece._replace(block={"type": "text", "text": text})
-
-
-def _pop_thoughts(said: list[Piece], target: Format) -> list[Piece]:
-    """Remove and return the reasoning that a turn without calls ends in."""
-    led = list(takewhile(lambda piece: target.must_precede_content(piece.block), reversed(said)))
-    del said[len(said) - len(led) :]
-    return led[::-1]
 
 
 def _why_left_out(piece: Piece, led_by: Json | None, state: RepairState, rules: Rules) -> str | None:

@@ -4,11 +4,14 @@ A turn may join several messages. Their calls are answered together, by the resu
 later message says goes in front of the calls that an earlier one ended in. Inside of one message nothing moves: from
 Claude 4 on an answer may say more after a call, and the API compares its thinking, in its place, with what it signed
 (rules A2 and B2). A server's tool that comes after a client's call is the exception: it goes in front, unless the
-model thought in between.
+model thought in between, or said something that is signed as thinking is (rule A21).
 """
 
+from collections.abc import Callable
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
+from reel.base.strict_json import Json
 from reeld.formats.model import Piece
 
 # What may follow a call in a turn: only calls; in its own message anything, but of later messages only calls; anything.
@@ -16,6 +19,13 @@ AfterCalls: TypeAlias = Literal["calls", "own message", "anything"]
 
 # Why a piece goes in front of a call.
 MOVED = "only calls may follow a call in a turn"
+
+
+def pop_thoughts(pieces: list[Piece], is_reasoning: Callable[[Json], bool]) -> list[Piece]:
+    """Remove and return the reasoning that some pieces end in."""
+    led = list(takewhile(lambda piece: is_reasoning(piece.block), reversed(pieces)))
+    del pieces[len(pieces) - len(led) :]
+    return led[::-1]
 
 
 class OrderedPieces:
@@ -55,7 +65,7 @@ class OrderedPieces:
 
         Args:
             piece: the piece.
-            is_thought: whether it is reasoning.
+            is_thought: whether it is reasoning, or checked like it.
             is_server_tool: whether it is the call of a server's tool, or its result.
         """
         part = self._in_front(piece, is_thought=is_thought, is_server_tool=is_server_tool)
@@ -82,10 +92,9 @@ class OrderedPieces:
         self._since_calls, self._last_calls, self._thoughts = [], calls, []
         return calls
 
-    def pop_thoughts(self) -> list[Piece]:
-        """Remove the reasoning that the turn ends in, as if the model had not thought there."""
-        popped, self._thoughts = self._thoughts, []
-        return popped
+    def pop_thoughts(self, is_reasoning: Callable[[Json], bool]) -> list[Piece]:
+        """Remove and return the reasoning that the turn ends in, as if the model had not thought there."""
+        return pop_thoughts(self._thoughts, is_reasoning)
 
     def _go_on(self) -> None:
         """Let something follow the reasoning that the turn ends in: nothing goes in front of that any more."""

@@ -12,6 +12,8 @@ from tests.formats.checker.problem import Fault, Json, Problem, Rule, careless, 
 
 # From these versions on.
 NO_PREFILL, SYSTEM_MESSAGES = (4, 6), (4, 8)
+# What the API compares, in its place, with what it signed.
+SIGNED = ("thinking", "redacted_thinking", "connector_text")
 
 
 def empty_history(request: Request) -> Iterator[Fault]:
@@ -77,14 +79,14 @@ def tool_call_duplicate(request: Request) -> Iterator[Fault]:
 
 
 def server_tool_after_call(request: Request) -> Iterator[Fault]:
-    """A server's tool comes before the client's calls, unless the model thought in between."""
+    """A server's tool comes before the client's calls, unless something in between is signed as thinking is."""
     for turn in request.turns:
         called = False
         for where, block in turn.blocks:
             kind = block.get("type")
             if called and (kind in CALLS or is_served(block)):
                 yield Fault(where, f"{kind!r} after a tool_use")
-            called = kind == "tool_use" or (called and kind not in ("thinking", "redacted_thinking"))
+            called = kind == "tool_use" or (called and kind not in SIGNED)
 
 
 def tool_result_not_first(request: Request) -> Iterator[Fault]:

@@ -232,6 +232,28 @@ def test_a_server_tool_goes_in_front_of_a_call_unless_the_model_thought_in_betwe
     assert ["Hi", "|", "a", "hm", SEARCH, FOUND] == shown(kept)[0]
 
 
+CONNECTOR = '{"type":"connector_text","connector_text":"So","signature":"c2ln"}'
+# What a model says between its calls, in Anthropic's own answer.
+BETWEEN = opaque(CONNECTOR, provider_metadata={"provider": "anthropic", "answered": True})
+
+
+def test_no_server_tool_goes_in_front_of_what_is_checked_like_thinking() -> None:
+    """What a model says between its calls is signed, and bound to what is before it (rule A21)."""
+    halves = opaque(SEARCH), opaque(FOUND)
+    found = repaired("Hi", model(call("a"), BETWEEN, *halves, call("b")), tool(result("a"), result("b")))
+
+    assert ["Hi", "|", "a", CONNECTOR, SEARCH, FOUND, "b"] == shown(found)[0]
+    assert [] == actions(found)
+
+
+def test_what_was_said_before_a_call_that_is_text_stays() -> None:
+    """Only reasoning is left out with the call that it led to (rule X18)."""
+    said = model(call("a"), BETWEEN, thinking("hm"), call("b", name="other"))
+    found = repaired("Hi", said, has=frozenset({"look"}))
+
+    assert ["Hi", "|", "a", CONNECTOR, "Call of other (b): {}"] == shown(found)[0]
+
+
 def test_a_server_tool_goes_in_front_of_all_calls_since_the_model_thought() -> None:
     """Also if words have gone in front of some of them."""
     halves = opaque(SEARCH), opaque(FOUND)
