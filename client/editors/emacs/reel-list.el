@@ -74,8 +74,7 @@
 (defun reel-list--row (agent)
   "Return the line of the list for AGENT."
   (list (plist-get agent :id)
-        ;; An older daemon has no short forms.
-        (vector (or (plist-get agent :short) (plist-get agent :name))
+        (vector (reel-list--name agent)
                 (reel-text-minute (plist-get agent :updated))
                 (format (if (< (plist-get agent :messages) reel-list--many) "%d" "%d+")
                         (plist-get agent :messages))
@@ -88,13 +87,13 @@
 
 (defun reel-list-table ()
   "Return a completion table of the names of all conversations.
-They are read once, so every style of completion works, in the order of the
+A name with a generated id has its shortest form.  They are read once, so every style of completion works, in the order of the
 list, with what each is about."
   (let* ((agents (reel-list-agents))
-         (names (mapcar (lambda (agent) (plist-get agent :name)) agents))
+         (names (mapcar #'reel-list--name agents))
          (by-name (make-hash-table :test #'equal)))
     (dolist (agent agents)
-      (puthash (plist-get agent :name) agent by-name))
+      (puthash (reel-list--name agent) agent by-name))
     (lambda (string predicate action)
       (if (eq action 'metadata)
           `(metadata (category . reel)
@@ -102,6 +101,10 @@ list, with what each is about."
                      (annotation-function
                       . ,(lambda (name) (reel-list--annotation (gethash name by-name)))))
         (complete-with-action action names string predicate)))))
+
+(defun reel-list--name (agent)
+  "Return the shortest form of the name of AGENT; an older daemon has none."
+  (or (plist-get agent :short) (plist-get agent :name)))
 
 (defun reel-list--annotation (agent)
   "Return the annotation of AGENT in completion."

@@ -27,13 +27,16 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
 
 
 def test_open_completes_names(client: Client, emacs: Emacs, shown: Shown) -> None:
-    """``reel-open`` completes the beginning of a name."""
+    """``reel-open`` completes the beginning of a name; one with a generated id has its short form."""
     for name in ("alpha", "beta/one", "beta/two"):
         client.create(name)
     client.add("beta/two", "Hello")
     emacs.type("\x1bxreel-open\rbe\tt\t\r")
 
     emacs.until_text(shown("beta/two"))
+    client.create("codex/22222222-2222-4222-8222-222222222222")
+
+    assert ["codex/22222222"] == emacs.eval('(all-completions "codex" (reel-list-table))')
 
 
 def test_a_conversation_has_one_buffer(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:

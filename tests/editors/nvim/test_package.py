@@ -19,15 +19,19 @@ def test_setup_refuses_unknown_options(nvim: Nvim) -> None:
 
 
 def test_completion_in_nvim(demo: Nvim, client: Client) -> None:
-    """Sub-commands, names and labels are completed."""
+    """Sub-commands, names and labels are completed; of a name that has one, the short form."""
     client.create("dodo")
     client.create("other")
+    client.create("codex/22222222-2222-4222-8222-222222222222")
     for label in ("here", "hither", "here", "größe zwei"):
         client.mark("demo", label)
 
     for line, words in {
         "Reel re": ["redo", "rename", "rewind"],
         "Reel open d": ["demo", "dodo"],
+        "Reel open c": ["codex/22222222"],
+        "Reel open codex/22222222-": ["codex/22222222-2222-4222-8222-222222222222"],
+        "Reel list c": ["codex/22222222-2222-4222-8222-222222222222"],
         "Reel rewind h": ["here", "hither"],
         "Reel mark hi": ["hither"],
         "Reel rewind größe z": ["zwei"],

@@ -11,9 +11,10 @@ from tests.patience import PATIENCE
 
 
 def test_completion_in_vim(vim: Vim, client: Client) -> None:
-    """Sub-commands, names and labels of the current conversation are completed."""
+    """Sub-commands, names and labels of the current conversation are completed; names have their short form."""
     client.create("demo")
     client.create("deck")
+    client.create("codex/22222222-2222-4222-8222-222222222222")
     client.mark("demo", "here and now")
     client.mark("demo", "here and then")
     client.mark("demo")
@@ -27,6 +28,9 @@ def test_completion_in_vim(vim: Vim, client: Client) -> None:
     assert 19 == len(completed("Reel "))
     assert ["deck", "demo"] == sorted(completed("Reel open de"))
     assert ["demo"] == completed("Reel info dem")
+    assert ["codex/22222222"] == completed("Reel open c")
+    assert ["codex/22222222-2222-4222-8222-222222222222"] == completed("Reel open codex/22222222-")
+    assert ["codex/22222222-2222-4222-8222-222222222222"] == completed("Reel list c")
     assert ["here and now", "here and then"] == completed("Reel rewind ")
     assert ["then"] == completed("1,2Reel mark here and t")
     client.mark("demo", "größe zwei")

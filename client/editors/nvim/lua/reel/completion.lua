@@ -3,10 +3,12 @@
 local calls = require 'reel.calls'
 local commands = require 'reel.commands'
 local conversation = require 'reel.conversation'
+local summary = require 'reel.summary'
 
 local M = {}
 
 local TIMEOUT_MS = 1000
+local SHOWN = 200
 
 --- Return the words that begin with a prefix, each once.
 local function beginning(prefix, words)
@@ -20,11 +22,21 @@ local function beginning(prefix, words)
   return found
 end
 
-local function agents(prefix)
+--- Return the names that begin with a prefix: all that `:Reel list` takes.
+local function names(prefix)
   local page = calls.wait('agents', { prefix = prefix, alive = true }, TIMEOUT_MS)
   return vim.tbl_map(function(agent)
     return agent.name
   end, page.agents)
+end
+
+--- Return the shortest forms of conversations that begin with a prefix, else their names.
+local function agents(prefix)
+  local params = { prefix = prefix, alive = true, order = 'updated', details = true, limit = SHOWN }
+  return vim.tbl_map(function(agent)
+    local short = summary.name(agent)
+    return vim.startswith(short, prefix) and short or agent.name
+  end, calls.wait('agents', params, TIMEOUT_MS).agents)
 end
 
 local function marks()
@@ -40,7 +52,7 @@ local function nothing()
   return {}
 end
 
-local ARGUMENTS = { open = agents, list = agents, mark = marks, rewind = marks }
+local ARGUMENTS = { open = agents, list = names, mark = marks, rewind = marks }
 
 --- Return the completions of the last word of a command line. A label may have several words. If the daemon cannot be
 --- asked, there are none.

@@ -25,7 +25,7 @@ local function about(agent)
 end
 
 --- Return the short form of a conversation's name; an older daemon has none.
-local function name_of(agent)
+function M.name(agent)
   return agent.short or agent.name
 end
 
@@ -34,11 +34,11 @@ end
 function M.line_of(agents)
   local width = 0
   for _, agent in ipairs(agents) do
-    width = math.max(width, vim.fn.strdisplaywidth(name_of(agent)))
+    width = math.max(width, vim.fn.strdisplaywidth(M.name(agent)))
   end
   width = math.min(width, WIDEST)
   return function(agent)
-    local name = name_of(agent)
+    local name = M.name(agent)
     name = name .. (' '):rep(width - vim.fn.strdisplaywidth(name))
     local time = buffer.clock(agent.updated):sub(1, MINUTES)
     return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))

@@ -7,7 +7,7 @@ import autoload './commands.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
 
-const AGENTS = ['open', 'info', 'list']
+const AGENTS = ['open', 'info']
 const MARKS = ['mark', 'rewind']
 const SHOWN = 200
 
@@ -26,6 +26,8 @@ enddef
 
 def Argument(name: string, rest: string, lead: string): list<string>
   if AGENTS->index(name) >= 0
+    return listing.Forms(rest, SHOWN)
+  elseif name == 'list' # whose argument is the beginning of names
     return listing.Names(rest, SHOWN)
   elseif MARKS->index(name) >= 0 && !empty(buffers.Current())
     return Labels(buffers.Current().agent)->filter((_, label) => stridx(label, rest) == 0)

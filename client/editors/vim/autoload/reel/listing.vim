@@ -35,6 +35,14 @@ export def Names(prefix: string, limit: number): list<string>
   return link.Call('agents', params).agents->mapnew((_, agent) => agent.name)
 enddef
 
+# Returns the shortest forms of the last changed live conversations that begin with a prefix, else their names.
+export def Forms(prefix: string, limit: number): list<string>
+  final params: dict<any> = {alive: true, limit: limit, order: 'updated', details: true}
+  params->extend(prefix == '' ? {} : {prefix: prefix})
+  return link.Call('agents', params).agents
+    ->mapnew((_, agent) => stridx(NameOf(agent), prefix) == 0 ? NameOf(agent) : agent.name)
+enddef
+
 # Returns the live conversations whose names begin with a prefix, the last changed first, each once.
 def Agents(prefix: string): list<dict<any>>
   final found: list<dict<any>> = []
