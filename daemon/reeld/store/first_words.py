@@ -25,9 +25,11 @@ _MOST_WALKED = 10_000
 _MOST_SUMMARIES = 100
 # The newest going back before a summary. Only a prompt, and records of what it took, are between them.
 _BACK = """
-    SELECT max(seq) FROM (SELECT seq, kind FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT 8) newest
-    WHERE kind IN ('rewind', 'clear')
+    SELECT seq, data_json FROM (
+        SELECT seq, kind, data_json FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT 8
+    ) newest WHERE kind IN ('rewind', 'clear') ORDER BY seq DESC LIMIT 1
 """
+_SAID_AT = "SELECT id FROM events WHERE agent = ? AND seq = ? AND kind = 'user'"
 # Of the nodes down to the root, or to where another agent's begin: the number of messages, the newest message, the
 # oldest one of a user, and the last node.
 _PATH = """
@@ -88,17 +90,15 @@ def first_words(connection: Connection, tip: int | None, way: Sequence[Stretch],
         way: the way from there, up to ``MOST_MESSAGES``.
         pack: for the checksums.
     """
-    words = None
+    words, first = None, _first(connection, tip, way, pack)
     for _ in range(_MOST_SUMMARIES):
-        first = _first(connection, tip, way, pack)
         row = None if first is None else _intact_event(connection, first, pack)
         if row is None:
             break
         words = row[CONTENT]
         if not _is_summary(row):
             break
-        tip = _replaced_by(connection, row)
-        way = list(stretches(connection, tip, MOST_MESSAGES, pack))
+        first = _first_before(connection, row, pack)
     return None if words is None else words[:_WORDS]
 
 
@@ -108,10 +108,22 @@ def _is_summary(row: Sequence[Any]) -> bool:
     return isinstance(metadata, dict) and (metadata.get(COMPACTED) is True or metadata.get("provider") == "reel")
 
 
-def _replaced_by(connection: Connection, row: Sequence[Any]) -> int | None:
-    """Return the tip of the conversation that a summary replaced; ``None`` if the log begins with the summary."""
-    (back,) = connection.execute(_BACK, (row[AGENT], row[SEQ])).fetchone()
-    return None if back is None else tip_before(connection, row[AGENT], back)
+def _first_before(connection: Connection, row: Sequence[Any], pack: Pack) -> int | None:
+    """Return the first message of a user in what a summary replaced; ``None`` if there is none.
+
+    It mostly is the message that the summary is in the place of, so that nothing is walked.
+    """
+    agent = row[AGENT]
+    back = connection.execute(_BACK, (agent, row[SEQ])).fetchone()
+    if back is None:
+        return None
+    seq, data_json = back
+    replaced = data_of(data_json).get("before")
+    said = connection.execute(_SAID_AT, (agent, replaced)).fetchone() if type(replaced) is int else None
+    if said is not None:
+        return int(said[0])
+    tip = tip_before(connection, agent, seq)
+    return _first(connection, tip, list(stretches(connection, tip, MOST_MESSAGES, pack)), pack)
 
 
 def _first(connection: Connection, tip: int | None, way: Sequence[Stretch], pack: Pack) -> int | None:

@@ -94,8 +94,9 @@ COMMANDS = (
         ),
         agent_optional=True,
         notes="Without NAME, one chooses: a new conversation, or one of those that there are.\n"
-        "COMMAND is as in reel ask. /help at the prompt lists what can be typed there:\n"
-        "/undo, /clone, /system and more. Ctrl-C ends an answer, and Ctrl-D the chat.",
+        "What is typed there begins the first message of a new one. COMMAND is as in\n"
+        "reel ask. /help at the prompt lists what can be typed there: /undo, /clone,\n"
+        "/system and more. Ctrl-C ends an answer, and Ctrl-D the chat.",
         picks=True,
     ),
     Command(
