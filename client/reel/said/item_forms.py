@@ -33,6 +33,8 @@ from reel.said.messages import LATE, SUPERSEDES
 
 # The key in a message's metadata that has the form, or the index among the messages of an item.
 ITEM = "item"
+# The key in it of the seqs of records that hold copies of the message: they are redacted with it.
+COPIES = "copies"
 # The keys of a plain text, and those of the metadata that a daemon adds behind the conversion of an item.
 _TEXT, _ADDED = {"type", "text"}, {ITEM, LATE, SUPERSEDES}
 # For a shorter text a reference would not be shorter.

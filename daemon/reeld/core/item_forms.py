@@ -7,10 +7,14 @@ import re
 from typing import Any
 
 from reel.said.blocks import InvalidRecord
-from reel.said.item_forms import ITEM
+from reel.said.item_forms import COPIES, ITEM
 from reel.said.records import Parts, read_exactly
 from reeld.core.rows import Row, row_from_blocks
 
+# The maximum number of records that a message names as its copies.
+MOST_COPIES = 1000
+# The first number that is no seq.
+_END = 2**63
 # Formats with this prefix are never the daemon's.
 _OWN = re.compile(r"x-[a-z0-9][a-z0-9-]{0,61}")
 
@@ -31,6 +35,15 @@ def place_in(kind: str, content: str | None, data_json: str | None) -> int:
     """Return the index of the message of a row among those of its item; 0 if it belongs to none."""
     parts = _parts(kind, content, data_json)
     return 0 if parts is None else place_of(parts.provider_metadata)
+
+
+def copies_in(kind: str, content: str | None, data_json: str | None) -> list[int]:
+    """Return the seqs of records that hold copies of the message of a row, as its client said."""
+    parts = _parts(kind, content, data_json)
+    kept = None if parts is None else parts.provider_metadata.get(ITEM)
+    found = kept.get(COPIES) if type(kept) is dict else None
+    named = found[:MOST_COPIES] if type(found) is list else []
+    return [seq for seq in named if type(seq) is int and 0 < seq < _END]
 
 
 def without_form(kind: str, content: str | None, data_json: str | None) -> Row | None:

@@ -19,7 +19,7 @@ from reel.base.errors import InvalidParams
 from reel.said.kinds import CONVERSATION, INERT
 from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import data_of
-from reeld.core.item_forms import place_in, without_form
+from reeld.core.item_forms import copies_in, place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
@@ -38,6 +38,8 @@ _PAGE = 500
 _KEYS = 5000
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed", "rewind"}
+# The kind of records that only programs read.
+_FOR_PROGRAMS = "command"
 _COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref, e.time"
 _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
 _ORDER = " ORDER BY e.seq LIMIT :limit"
@@ -208,6 +210,14 @@ class _Scan:
                     redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
                     self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, redacted)
 
+    def copies(self, connection: Connection) -> None:
+        """Look at the records that hold copies of the messages that were found, in the logs of these."""
+        for each in [*self.found.values()]:
+            for seq in copies_in(each.kind, each.content, each.data_json):
+                rows = connection.execute(_AT, (each.owner, seq)).fetchall()
+                # Nothing that people read: a message that was copied elsewhere may name seqs of other events there.
+                self._take(connection, [row for row in rows if row[3] == _FOR_PROGRAMS])
+
     def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to continue, like :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
@@ -289,6 +299,7 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
     for first in range(0, len(past.events), _PAGE):
         yield partial(scan.ids, ids=past.events[first : first + _PAGE])
     if redaction.is_whole:
+        yield scan.copies
         yield scan.forms
     affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
     affected |= yield partial(_killed_with, scan=scan)

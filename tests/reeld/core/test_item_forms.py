@@ -1,7 +1,7 @@
 """The form of an item is found in the row of its message, and taken out of it."""
 
 from reel.base.strict_json import encode
-from reeld.core.item_forms import place_in, without_form
+from reeld.core.item_forms import MOST_COPIES, copies_in, place_in, without_form
 from reeld.core.rows import Row
 
 FORM = {"item": {"format": "gemini", "check": "0", "form": {}}}
@@ -29,3 +29,11 @@ def test_the_place_of_a_message_in_its_item() -> None:
     """What is no place is the first one: anybody can write metadata."""
     places = [place_in("user", "Hi", data(item=kept)) for kept in ({"part": 2}, {"part": -1}, {"part": "x"}, {}, 7)]
     assert [2, 0, 0, 0, 0] == places
+
+
+def test_the_copies_of_a_message() -> None:
+    """What is no seq is left out, and so is what there is too much of: anybody can write metadata."""
+    kept = [{"copies": [7, 3]}, {"copies": [0, -1, True, "3", 2**63, 5]}, {"copies": 5}, {}, 7]
+    assert [[7, 3], [5], [], [], []] == [copies_in("user", "Hi", data(item=each)) for each in kept]
+    assert [] == copies_in("user", "Hi", None)
+    assert MOST_COPIES == len(copies_in("user", "Hi", data(item={"copies": [5] * (MOST_COPIES + 1)})))

@@ -28,7 +28,7 @@ from reel.integrations.langgraph import values
 from reel.integrations.langgraph.translation import from_neutral, to_neutral
 from reel.integrations.langgraph.values import NotAValue
 from reel.providers.blocks import text as text_block
-from reel.said.item_forms import ITEM, check_of, form_of, item_from, texts_of
+from reel.said.item_forms import COPIES, ITEM, check_of, form_of, item_from, texts_of
 from reel.said.kinds import ROLES
 
 Json = dict[str, Any]
@@ -155,12 +155,23 @@ def is_history(value: Any) -> bool:
 
 
 def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]:
-    """Return the form of a message that is added to the log, and the form that will be read."""
+    """Return the form of a message that is added to the log, and the form that will be read.
+
+    :func:`with_copies` completes the former.
+    """
     said = to_neutral(message)
     item, kept = _item_of(serde, message)
     form = form_of(item, texts_of([said]))
     metadata = {"format": FORMAT, "check": check_of([said], form), "form_json": values.to_json(form)}
     return {**said, "provider_metadata": {**said["provider_metadata"], ITEM: metadata}}, kept
+
+
+def with_copies(message: Json, seqs: Sequence[int]) -> Json:
+    """Return the form of a message that names the records that have its content as well."""
+    if not seqs:
+        return message
+    metadata = message["provider_metadata"]
+    return {**message, "provider_metadata": {**metadata, ITEM: {**metadata[ITEM], COPIES: [*seqs]}}}
 
 
 def restored_from_record(serde: SerializerProtocol, record: Mapping[str, Any]) -> Kept | None:

@@ -23,6 +23,7 @@ newest checkpoint.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -136,6 +137,9 @@ class Thread:
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
         self._records: list[tuple[int, Mapping[str, Any]]] = []
+        # What tasks wrote, by the namespace and id of the checkpoint; and all records of subgraphs.
+        self._written: dict[tuple[str, str], list[int]] = {}
+        self._nested: list[int] = []
         self._past = Past()
         # The last event, if another program moved the conversation by it.
         self._moved: Event | None = None
@@ -236,6 +240,10 @@ class Thread:
             self._puts[command] = seq
             self._past.put(self.by_seq[seq])
         self._records.append((seq, data))
+        if are_writes(data):
+            self._written.setdefault((data["ns"], data["to"]), []).append(seq)
+        if data.get("ns"):
+            self._nested.append(seq)
         self._take(seq, data)
         self._past.note(seq, self.tip, self._latest.get(""))
 
@@ -309,6 +317,15 @@ class Thread:
         """Return the writes of tasks after a checkpoint, in the order in which the framework applies them."""
         found = self.writes.get((space, checkpoint_id), {})
         return sorted(found.values(), key=lambda write: (write.path, write.task, write.index))
+
+    def step(self, checkpoint: Checkpoint) -> list[int]:
+        """Return the seqs of the records of the step after a checkpoint, which has what the next checkpoint will add.
+
+        That is the input, if it holds one, what its tasks wrote, and what subgraphs stored meanwhile.
+        """
+        own = [checkpoint.seq] if checkpoint.is_input() else []
+        written = self._written.get((checkpoint.space, checkpoint.id), [])
+        return [*own, *written, *self._nested[bisect_right(self._nested, checkpoint.seq) :]]
 
     def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
         """Return the checkpoint that stores a channel's value, and the value as text, or ``None`` if none stores it."""

@@ -23,7 +23,7 @@ from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, Logs
 from reel.integrations.langgraph.records import Checkpoint, record
-from reel.integrations.langgraph.thread import Node, Thread, Threads
+from reel.integrations.langgraph.thread import Node, Post, Thread, Threads
 from reel.wire.frames import too_large
 
 # A value of at most this many characters is stored again, rather than referenced.
@@ -135,13 +135,13 @@ class Writer:
         *parts, last = [new] if size <= self.logs.room() and len(new) <= PAGE else self._parts(new, [own, *later])
         from_ = None if begin is None else begin.seq
         for part in parts:  # they are too many for one request
-            self.logs.add(thread, [message for message, _ in part], from_=from_, if_seq=thread.head)
+            self.logs.add(thread, _named(thread, data, part), from_=from_, if_seq=thread.head)
             self.logs.read(thread)
             thread.given.update(thread.nodes)
             from_ = None
-        said = [message for message, _ in last]
         waiting = thread.posted(self.logs.room() - size)
         try:
+            said = _named(thread, data, last, waiting, is_replaced=from_ is not None)
             records = [*(each.record for each in waiting), *said, own, *later]
             added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
         except (Conflict, NotFound):
@@ -150,7 +150,8 @@ class Writer:
             if not waiting:
                 raise
             waiting = []  # the records of others may be the cause
-            added = self.logs.add(thread, [*said, own, *later], from_=from_, if_seq=thread.head)
+            records = [*_named(thread, data, last), own, *later]
+            added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
         is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
         if is_unread or later:
             self.logs.said(thread, added, waiting, None)
@@ -189,6 +190,32 @@ class Writer:
             parts[-1].append(one)
             room -= size
         return parts if rest <= room else [*parts, []]
+
+
+def _named(
+    thread: Thread,
+    data: Mapping[str, Any],
+    new: Sequence[Stored],
+    waiting: Sequence[Post] = (),
+    *,
+    is_replaced: bool = False,
+) -> list[dict[str, Any]]:
+    """Return new messages of a checkpoint as they are added: each names the records of the step that brought it.
+
+    Args:
+        thread: the thread.
+        data: the content of the checkpoint's record.
+        new: the messages.
+        waiting: the records that come before them in their command.
+        is_replaced: whether the command begins with going back.
+    """
+    parent = thread.all.get((data["ns"], data["parent"] or ""))
+    seqs = [] if parent is None else thread.step(parent)
+    first = thread.head + 1 + (thread.agent is None) + is_replaced  # an agent begins with an event of its own
+    for seq, each in enumerate(waiting, first):
+        if each.data.get("ns") or (parent is not None and each.data.get("to") == parent.id):
+            seqs.append(seq)
+    return [messages.with_copies(message, seqs) for message, _ in new]
 
 
 class Written:

@@ -74,6 +74,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "purged",
             "ranking",
             "ids",
+            "copies",
         ],
         "limits": {
             "message": call.peer.limits.message,

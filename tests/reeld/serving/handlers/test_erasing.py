@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from reel.base.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
+from reel.base.strict_json import encode
 from reel.said.formats import FORMATS
 from reel.wire.msgpack_codec import packer
 from reeld.agents import erasing
@@ -184,6 +185,24 @@ async def test_a_prompt_that_was_repeated(connect: Connect) -> None:
 
         assert (await peer.call("agent", "copy"))["system"].startswith("[redacted")
         assert "be brief" not in str(await logged(peer, "copy"))
+        assert await intact(peer)
+
+
+async def test_copies_of_a_message(connect: Connect) -> None:
+    """Records for programs that a message names are redacted with it; a note that it names, and others, are not."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "a secret"})}
+        note = {"kind": "note", "content": "a secret too"}
+        await peer.call("add", "a", [record, record, note], {"create": True})  # 2, 3, 4
+        said = {"role": "user", "content": "a secret", "provider_metadata": {"item": {"copies": [2, 4, 99]}}}
+        await peer.call("add", "a", [said])  # 5
+
+        reply = await peer.call("redact", "a", {"seqs": [5]})
+
+        assert [2, 5] == [event["seq"] for event in reply["events"]]
+        log = (await peer.call("history", "a"))["events"]
+        assert [3, 4] == [event["seq"] for event in log if "secret" in str(event)]
         assert await intact(peer)
 
 
