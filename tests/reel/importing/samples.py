@@ -210,6 +210,10 @@ def _opencode_2(root: Path, texts: list[str], ident: str) -> None:
     test_opencode.second(root, (ident, ident, said))
 
 
+def _opencode_export(root: Path, texts: list[str], ident: str) -> None:
+    test_opencode.exported(root, _parts(texts), id=ident, parentID=ident)
+
+
 SAMPLES = {
     "claude-code": Sample("claude-code", "s.jsonl", "line", _claude_code),
     "codex": Sample("codex", "rollout-s.jsonl", "line", _codex),
@@ -231,6 +235,7 @@ SAMPLES = {
     "zed": Sample("zed", "threads.db", "database", _zed),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
+    "opencode-export": Sample("opencode", "session.json", "file", _opencode_export),
     "opencode-2": Sample("opencode", "opencode.db", "database", _opencode_2),
 }
 

@@ -96,6 +96,8 @@ def _rich(name: str, root: Path) -> None:
             _rich_agent(name, path)
         case "opencode-tree":
             test_opencode.tree(root, test_opencode.turn())
+        case "opencode-export":
+            test_opencode.exported(root, test_opencode.turn())
         case "opencode-1":
             test_opencode.first(root, test_opencode.turn())
         case _:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,17 @@ def first(root: Path, messages: list[Any]) -> Path:
     return root
 
 
+def exported(root: Path, messages: list[Any], **session: Any) -> Path:
+    """Write a session as `opencode export` does."""
+    info = {"id": "ses_1", "title": "Files", "directory": "/deck", **session}
+    whole = []
+    for number, (message, parts) in enumerate(messages):
+        below = [{"id": f"prt_{number}{place}", **part} for place, part in enumerate(parts)]
+        whole.append({"info": {"id": f"msg_{number}", "sessionID": info["id"], **message}, "parts": below})
+    (root / "session.json").write_text(json.dumps({"info": info, "messages": whole}))
+    return root
+
+
 def second(root: Path, *sessions: tuple[str, str | None, list[Any]]) -> Path:
     """Write sessions as a database of version 2: the id, what it is a fork of, and the messages."""
     with closing(sqlite3.connect(root / "opencode.db")) as database, database:
@@ -104,9 +116,9 @@ def said(steps: list[Step]) -> list[tuple[str, list[str]]]:
     ]
 
 
-@pytest.mark.parametrize("write", [tree, first])
+@pytest.mark.parametrize("write", [tree, first, exported])
 def test_a_turn(tmp_path: Path, write: Any) -> None:
-    """The files and the first database say the same: results come after the step that called for them."""
+    """The files, the first database and an export say the same: results come after the step that called for them."""
     steps = read(write(tmp_path, turn()))
 
     assert [
@@ -254,6 +266,45 @@ def test_links_and_foreign_databases(tmp_path: Path) -> None:
         (False, True),
         (True, False),
     ] == [("link" in problem.what, "no tables" in problem.what) for problem in found.problems]
+
+
+def test_an_export(tmp_path: Path) -> None:
+    """It is one conversation with the session in the database: it has the same name, and its messages the same ids."""
+    (of_database,) = TOOL.discover(first(tmp_path, turn())).sources
+    (_, export) = TOOL.discover(exported(tmp_path, turn(), parentID="ses_0")).sources
+    steps = list(TOOL.open(export).steps())
+    (about, *_) = [step for step in steps if isinstance(step, About)]
+
+    names = [of_database.conversation, export.conversation + about.part, about.tags["parent"]]
+    assert ["opencode/ses_1", "opencode/ses_1", "opencode/ses_0"] == names
+
+    def refs(steps: Iterable[Step]) -> list[str]:
+        return [part.ref for step in steps if isinstance(step, Said) for part in step.parts]
+
+    assert refs(TOOL.open(of_database).steps()) == refs(steps)
+
+
+def test_which_files_are_exports(tmp_path: Path) -> None:
+    """Of the JSON files in a directory those that may be one; a file that is named is one, or is reported."""
+    exported(tmp_path, turn())
+    (tmp_path / "auth.json").write_text('{"anthropic": {"type": "api", "key": "k"}}')
+
+    assert ["session.json"] == [Path(source.path).name for source in TOOL.discover(tmp_path).sources]
+    (source,) = TOOL.discover(tmp_path / "auth.json").sources
+    reading = TOOL.open(source)
+    assert [] == said(list(reading.steps()))
+    assert "is no export of opencode" in reading.counts.problems[0].what
+
+
+@pytest.mark.parametrize("write", [tree, first, exported])
+def test_a_message_of_an_unknown_role(tmp_path: Path, write: Any) -> None:
+    """It is a note with all that it says: its parts as well."""
+    later = ({"role": "critic", "time": _DONE}, [{"type": "text", "text": "No."}])
+
+    (note,) = [
+        step for step in read(write(tmp_path, [*turn(), later])) if isinstance(step, Kept) and step.kind == "note"
+    ]
+    assert "No." == json.loads(note.data["opencode"])["parts"][0]["text"]
 
 
 def test_place() -> None:

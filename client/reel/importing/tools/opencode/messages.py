@@ -1,7 +1,7 @@
 """Converts messages of all versions of opencode to steps of a conversation."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, made_by
@@ -11,6 +11,9 @@ from reel.importing.values import as_map, list_in, map_in, milliseconds, other_f
 from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
 from reel.said.blocks import check_name
+
+# A message, its id in the source, and its parts with their ids.
+Message: TypeAlias = tuple[Json, str, list[tuple[str, Json]]]
 
 PROVIDER = "opencode"
 # The prompt that opencode sends in place of the compacted messages; the summary is its answer.
@@ -89,7 +92,8 @@ class Messages:
             self.model = text_in(map_in(message, "model"), "id") or self.model
         else:
             self._counts.note(kind or role or "without a type")
-            yield note(ref, message, _sent(message))
+            whole = {**message, "parts": [part for _, part in parts]} if parts else message
+            yield note(ref, whole, _sent(message))
 
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back; a prompt to compact waits for its summary, however long that takes."""

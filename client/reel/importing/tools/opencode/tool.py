@@ -1,4 +1,7 @@
-"""opencode: a tree of JSON files; later a database with the same records; since version 2, with different records."""
+"""opencode: a tree of JSON files; later a database with the same records; since version 2, with different records.
+
+A person may also have what ``opencode export`` wrote.
+"""
 
 import re
 import stat
@@ -6,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Connection, reading, record_in, rows_of, tables_in
 from reel.importing.sources.files import LONGEST, MAX_LINE, open_regular
 from reel.importing.sources.unfinished import may_go_on, postpone
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
-from reel.importing.tools.opencode.messages import Messages, is_unfinished
-from reel.importing.values import map_in, name_of, tags_of, text_in, title_of
+from reel.importing.tools.opencode.exported import FORM as EXPORT
+from reel.importing.tools.opencode.exported import SUFFIX, exports_at, read_export
+from reel.importing.tools.opencode.messages import Message, Messages, is_unfinished
+from reel.importing.values import id_in_name, map_in, name_of, tags_of, text_in, title_of
 
 _NAME = "opencode"
 _DATABASES = "opencode*.db"
@@ -23,8 +28,6 @@ _NANOSECONDS = 1_000_000
 _NO_TITLE = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 # The names of the storage forms in sources.
 _TREE, _FIRST, _SECOND = "tree", "1", "2"
-# A message, its id in the source, and its parts with their ids.
-_Message: TypeAlias = tuple[Json, str, list[tuple[str, Json]]]
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[Path]:
@@ -37,7 +40,8 @@ def _discover(root: Path) -> Found:
     problems: list[Problem] = []
     found: dict[str, Source] = {}
     real = root.resolve()
-    for path in [real] if real.is_file() else sorted(real.glob(_DATABASES)):
+    exports = list(exports_at(real, _NAME, problems))
+    for path in [real] if real.is_file() and real.suffix != SUFFIX else sorted(real.glob(_DATABASES)):
         if path.is_symlink():
             problems.append(Problem(str(path), 0, "is a link, which is not followed"))
             continue
@@ -49,12 +53,12 @@ def _discover(root: Path) -> Found:
     storage = real if real.name == "storage" else real / "storage"
     if storage.is_symlink():
         problems.append(Problem(str(storage), 0, "is a link, which is not followed"))
-        return Found(forks_last(found.values()), problems)
+        return Found([*forks_last(found.values()), *exports], problems)
     for path in _files(storage / "session", problems, depth=2):
         source = _session_file(storage, path, problems)
         found.setdefault(source.conversation, source)
     sources = [source if source.fork_of in found else source._replace(fork_of="") for source in found.values()]
-    return Found(forks_last(sources), problems)
+    return Found([*forks_last(sources), *exports], problems)
 
 
 def _sessions_in(path: str) -> Iterator[Source]:
@@ -151,9 +155,9 @@ class Session:
         """Yield the steps of the session; an unfinished last answer is left for the next call."""
         with self._open() as (session, found):
             messages = Messages(self.counts, text_in(_map(session.get("revert")), "messageID"))
-            title, facts = _title_in(session), self._facts(session)
-            yield About("", title, tags_of(**facts))
-            waiting: _Message | None = None
+            title, facts, part = _title_in(session), self._facts(session), self._part(session)
+            yield About(part, title, tags_of(**facts))
+            waiting: Message | None = None
             for message in found:
                 if waiting is not None:
                     yield from messages.read(*waiting)
@@ -164,18 +168,26 @@ class Session:
                 yield from messages.read(*waiting)
             yield from messages.end()
             model = {"model": messages.model} if messages.model else {}
-            yield About("", title or title_of(messages.words.title), tags_of(**facts, **model))
+            yield About(part, title or title_of(messages.words.title), tags_of(**facts, **model))
 
     def _may_go_on(self) -> bool:
         return may_go_on(self.source.modified // _NANOSECONDS)
 
+    def _part(self, session: Json) -> str:
+        """Return what is after the source's name in that of the conversation: an export is found by its path alone."""
+        return f"/{id_in_name(text_in(session, 'id'))}" if self.source.about["form"] == EXPORT else ""
+
     def _facts(self, session: Json) -> dict[str, str]:
+        about = _parent(text_in(session, "parentID")) if self.source.about["form"] == EXPORT else self.source.about
         facts = {"cwd": text_in(session, "directory"), "version": text_in(session, "version")}
-        return {"tool": _NAME, "source": self.source.path, "parent": self.source.about.get("parent", ""), **facts}
+        return {"tool": _NAME, "source": self.source.path, "parent": about.get("parent", ""), **facts}
 
     @contextmanager
-    def _open(self) -> Iterator[tuple[Json, Iterator[_Message]]]:
+    def _open(self) -> Iterator[tuple[Json, Iterator[Message]]]:
         form = self.source.about["form"]
+        if form == EXPORT:
+            yield read_export(self.source.path, self.counts)
+            return
         if form == _TREE:
             path = Path(self.source.path)
             yield self._parsed(str(path), partial(_read_json, path)) or {}, self._tree()
@@ -194,7 +206,7 @@ class Session:
             self.counts.refuse(NOT_JSON, Problem(where, 0, _what(error)))
             return None
 
-    def _tree(self) -> Iterator[_Message]:
+    def _tree(self) -> Iterator[Message]:
         storage = Path(self.source.about["storage"])
         for path in _files(storage / "message" / self.source.key, self.counts.problems):
             message = self._parsed(str(path), partial(_read_json, path))
@@ -205,7 +217,7 @@ class Session:
                     parts.append((below.stem, part))
             yield from self._whole(message, path.stem, parts)
 
-    def _whole(self, message: Json | None, ref: str, parts: list[tuple[str, Json]]) -> Iterator[_Message]:
+    def _whole(self, message: Json | None, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Message]:
         """Yield a message; the parts of one that is damaged are unknown."""
         if message is None:
             for _ in parts:
@@ -217,7 +229,7 @@ class Session:
         where = f"{self.source.path}: session {self.source.key}, record {row.get('id')}"
         return self._parsed(where, partial(record_in, row.get("data")))
 
-    def _first(self, database: Connection) -> Iterator[_Message]:
+    def _first(self, database: Connection) -> Iterator[Message]:
         query = "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id"
         for row in rows_of(database, query, self.source.key):
             parts = []
@@ -227,7 +239,7 @@ class Session:
                     parts.append((str(below["id"]), part))
             yield from self._whole(self._row(row), str(row["id"]), parts)
 
-    def _second(self, database: Connection, session: Json) -> Iterator[_Message]:
+    def _second(self, database: Connection, session: Json) -> Iterator[Message]:
         refs = _copied(database, session, set())
         query = "SELECT * FROM session_message WHERE session_id = ? ORDER BY seq, id"
         for row in rows_of(database, query, self.source.key):
