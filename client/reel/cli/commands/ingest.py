@@ -197,8 +197,7 @@ def _add_stream(ctx: Context, incoming: IncomingResponse, cut_short: int) -> int
 def _why_nothing(ctx: Context, incoming: IncomingResponse) -> str:
     if incoming.error is not None:
         return incoming.error
-    problem = incoming.problem or ""
-    return problem.replace("it is", f"{name_of(ctx.word)} is").replace("it broke off", "the stream broke off")
+    return (incoming.problem or "").replace("it is", f"{name_of(ctx.word)} is")
 
 
 def _add_or_keep(ctx: Context, body: str, *, interrupted: bool) -> Added:

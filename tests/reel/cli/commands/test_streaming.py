@@ -85,7 +85,7 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
     [
         (b"", 2, "stdin is empty"),
         (b"<html>", 1, "no response arrived: stdin is not an event stream of openai-chat"),
-        (b'data: {"choices": []}\n\n', 1, "no response arrived: the stream broke off"),
+        (b'data: {"choices": []}\n\n', 1, "no response arrived: nothing in stdin is an answer of openai-chat"),
         (b'data: {"error": {"message": "No key"}}\n\n', 1, "no response arrived: No key"),
     ],
 )
