@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from reel.base.place import tags_of_place
 from reel.cli.commands.add import note_altered
 from reel.cli.commands.shared.answering import Outcome, answer
 from reel.cli.commands.shared.beginning import apply_template, opened, take_text
-from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.question import read_question
 from reel.cli.commands.shared.schema import read_schema, schema_fields, why_not_answer
 from reel.cli.commands.shared.titling import title_conversation

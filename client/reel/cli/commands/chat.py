@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
+from reel.base.place import tags_of_place
 from reel.cli.commands.ask import add_question
 from reel.cli.commands.compact import KEPT, told
 from reel.cli.commands.shared.account import account, fullness
 from reel.cli.commands.shared.answering import answer
 from reel.cli.commands.shared.aside import Unanswered
 from reel.cli.commands.shared.compacting import put_summary
-from reel.cli.commands.shared.place import tags_of_place
 from reel.cli.commands.shared.provider import Provider
 from reel.cli.commands.shared.titling import title_conversation
 from reel.cli.commands.shared.tool_runs import ToolRuns, declared

@@ -4,8 +4,8 @@ import os
 from itertools import islice
 
 from reel import requests
+from reel.base.place import DIRECTORY
 from reel.cli.commands.shared.via import has_provider
-from reel.cli.commands.shared.wanted import DIRECTORY
 from reel.cli.commands.show import transcript_for
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED

@@ -1,6 +1,6 @@
 """The command ``new``."""
 
-from reel.cli.commands.shared.place import tags_of_place
+from reel.base.place import tags_of_place
 from reel.cli.commands.tag import changed_tags
 from reel.cli.line.context import Context
 

@@ -1,7 +1,7 @@
 """Which conversation a question belongs to, and what a template says of it."""
 
 from reel.base.ids import is_id, is_name
-from reel.cli.commands.shared.place import tags_of_place
+from reel.base.place import tags_of_place
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.replies import AgentInfo

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from reel.cli.commands.shared.place import directories
+from reel.base.place import directories
 from reel.cli.commands.shared.wanted import Wanted
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.query_filters import why_meaningless

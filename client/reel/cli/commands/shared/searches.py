@@ -8,7 +8,7 @@ import time
 from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import TYPE_CHECKING
-from reel.cli.commands.shared.place import directories
+from reel.base.place import directories
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.meant import Meant
 from reel.cli.line.query_filters import why_meaningless

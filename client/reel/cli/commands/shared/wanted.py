@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.place import DIRECTORY
 
 if TYPE_CHECKING:
     from reel.replies import AgentRow
-
-# The tag with the directory of a conversation.
-DIRECTORY = "cwd"
 
 
 class Wanted(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.cli.commands.shared.wanted import DIRECTORY
-
+# The tag with the directory of a conversation.
+DIRECTORY = "cwd"
 _BRANCH = "branch"
 _HEADS = "ref: refs/heads/"
 _GIT = ".git"
