@@ -35,6 +35,33 @@ def test_what_is_private(client: Client) -> None:
     assert 7 == len(client.agents(without_tag="nothing").agents)
 
 
+def test_what_belongs_to_what_is_private(client: Client) -> None:
+    """Sub-agents of a private agent are private, also theirs, those of its clones, and after it was renamed."""
+    parents = {
+        "open": "",
+        "secret": "",
+        "child": "tool/1",
+        "grandchild": "tool/2",
+        "by-name": "secret",
+        "of-copy": "copy",
+        "other": "open",
+    }
+    for number, (name, parent) in enumerate(parents.items()):
+        client.create(name, tags={"import": f"tool/{number}"} | ({"parent": parent} if parent else {}))
+        client.add(name, f"a zebra in {name}")
+    client.clone("secret", "copy")
+    client.change("secret", tags={"private": "yes", "import": "tool/1"})
+    until_indexed(client)
+
+    assert ["open", "other"] == [row.name for row in client.agents(without_tag="private").agents]
+    assert {"open", "other"} == {hit.name for hit in client.search("zebra", without_tag="private").hits}
+    client.change("child", name="renamed-child")
+    client.change("secret", name="renamed")
+    for name in ("renamed-child", "grandchild"):
+        with pytest.raises(NotFound):
+            client.agent(name, without_tag="private")
+
+
 def test_words_that_only_private_conversations_have(client: Client) -> None:
     """A search names no word instead of an unknown one to a reader from whom conversations are hidden."""
     client.add("secret", "the zeppelin is late", create=True)
