@@ -38,7 +38,7 @@ SIGNATURES = {
     "retention": "dry_run? now?",
     "purged": "ids",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?"
-    " ids?",
+    " ids? dirs?",
     "agent": "agent without_tag?",
     "messages": "agent since? limit? last? at? max_bytes?",
     "items": "agent format since? limit? last? at? max_bytes?",
@@ -52,7 +52,7 @@ SIGNATURES = {
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
-    " without_tag?",
+    " without_tag? thinking?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -73,6 +73,7 @@ VALUES: dict[str, Any] = {
     "source": "a1",
     "short": False,
     "dirs": [],
+    "thinking": False,
     "system": "be brief",
     "title": "",
     "tags": {},

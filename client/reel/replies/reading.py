@@ -102,7 +102,8 @@ class Hit(NamedTuple):
     ``snippet`` is a piece of its text, ``matches`` has the places of the matches in it, as pairs of begin and end in
     characters. ``live`` is whether it is in the current conversation of its agent. ``role`` is ``None`` for a note and
     for a name or title. ``id`` is the id of the event. ``without`` are the words of the query that it lacks,
-    if hits are ranked.
+    if hits are ranked. ``thinking`` is whether words that were found are only in what a model thought, and the snippet
+    leaves that out, as it was asked to.
     """
 
     agent: str
@@ -119,6 +120,7 @@ class Hit(NamedTuple):
     id: int
     sent: int | None = None
     without: list[str] | None = None
+    thinking: bool | None = None
 
 
 class HitsPage(NamedTuple):

@@ -28,6 +28,7 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
     short: str | None = None,
     without_tag: str | None = None,
     ids: Sequence[str] | None = None,
+    dirs: Sequence[str] | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents in the order of their creation.
 
@@ -46,9 +47,12 @@ def agents(  # noqa: PLR0913 - the parameters of the protocol
         source: only clones of the agent with this id. A daemon knows this if its ``features`` name ``sources``.
         short: only agents for whose name this short form stands, such as ``claude-code/6b23c0c6`` or ``6b23c0c6``. A
             daemon knows this if its ``features`` name ``short_names``.
-        without_tag: only agents that have neither this tag nor messages of one that has it, as a clone of it does. A
-            daemon knows this if its ``features`` name ``without_tag``.
+        without_tag: only agents that have neither this tag nor messages of one that has it, as a clone of it does, and
+            that do not belong to such an agent, as a sub-agent does by its tag ``parent``. A daemon knows this if its
+            ``features`` name ``without_tag``.
         ids: only the agents with these ids, at most 10,000. A daemon knows this if its ``features`` name ``ids``.
+        dirs: only agents whose tag ``cwd`` is one of these directories, or below one; at most 100. A daemon knows this
+            if its ``features`` name ``listed_dirs``.
     """
     return call("agents", reply_reader(replies.AgentsPage), locals(), items="agents")
 
@@ -70,6 +74,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     snippet: int | None = None,
     wait: int | None = None,
     without_tag: str | None = None,
+    thinking: bool | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
@@ -98,6 +103,8 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         wait: how many milliseconds to wait for the index, which lags behind, until it has everything that was committed
             before; at most 10,000. Default: 0.
         without_tag: only messages of such agents as :func:`agents` lists with this.
+        thinking: whether a snippet may be what a model thought, which is the default. If not, a hit some of whose words
+            are only there says so with its ``thinking``. A daemon knows this if its ``features`` name ``thinking``.
 
     Raises:
         NotFound: there is no such agent.

@@ -191,6 +191,7 @@ class Agents(NamedTuple):
     short: _String | None = None
     without_tag: _Label | None = None
     ids: Annotated[list[str], to.addresses] | None = None
+    dirs: Annotated[list[str], to.directories] | None = None
 
 
 class Described(NamedTuple):
@@ -286,6 +287,7 @@ class Search(NamedTuple):
     snippet: Annotated[int, to.integer(1, MAX_SNIPPET)] = SNIPPET
     wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
     without_tag: _Label | None = None
+    thinking: _Flag = True
 
 
 class Hits(NamedTuple):

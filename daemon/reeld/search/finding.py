@@ -11,15 +11,15 @@ from reel.said.kinds import ROLES, STATE
 from reeld.search import volumes
 from reeld.search.criteria import Criteria
 from reeld.search.index import log_of
+from reeld.search.marks import marks
 from reeld.search.ranking import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
 from reeld.search.volumes import Place, Volume
 from reeld.store.connection import Texts
+from reeld.store.directories import Directories
 from reeld.store.spans import NEWEST, Span, Walk
 
-# The tag with the directory in which a conversation was begun.
-DIRECTORY = "cwd"
 # Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
 # Steps of SQLite between two checks whether anybody still waits.
@@ -121,11 +121,20 @@ def live_of(
 
 
 class Look(NamedTuple):
-    """How hits are shown: what is marked, how long a snippet is, which are shown, and what scores they have, if any."""
+    """How hits are shown.
 
-    wanted: Sequence[Wanted]
+    Args:
+        wanted: what is marked.
+        size: how many characters a snippet has at most.
+        live: which hits are shown; ``None`` for all.
+        thinking: whether a snippet may be what a model thought.
+        scores: those of the hits, if they are ranked.
+    """
+
+    wanted: Sequence[Wanted] = ()
     size: int = SIZE
     live: bool | None = None
+    thinking: bool = True
     scores: Mapping[int, float] | None = None
 
 
@@ -155,7 +164,8 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
         if look.live not in (None, live):
             continue
         text = text_of(kind, content, data_json)
-        found = snippet(text, look.wanted, look.size)
+        said = text if look.thinking else text_of(kind, content, data_json, thinking=False)
+        found = snippet(said, look.wanted, look.size)
         hits.append(
             {
                 "id": event_id,
@@ -168,6 +178,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 "time": when,
                 **({} if sent is None else {"sent": sent}),
                 "live": live,
+                **({"thinking": True} if _has_more(text, said, look.wanted) else {}),
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
                 "score": score(text, look.wanted) if look.scores is None else look.scores[event_id],
@@ -176,6 +187,14 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
         if time.monotonic() > ends:
             return Shown(hits, done + 1)
     return Shown(hits, len(events))
+
+
+def _has_more(text: str, said: str, wanted: Sequence[Wanted]) -> bool:
+    """Return whether a text has something that is searched for, and what was said of it has not."""
+    if text == said:
+        return False
+    forms = [each.forms for each in wanted]
+    return {mark.of for mark in marks(text, forms)} != {mark.of for mark in marks(said, forms)}
 
 
 def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]]) -> set[int]:
@@ -190,11 +209,9 @@ def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]
 
 def begun_in(connection: sqlite3.Connection, directories: Sequence[str]) -> set[int]:
     """Return the rows of the agents that were begun in one of these directories, or below one."""
-    wanted = [directory.rstrip("/") for directory in directories]
-    stored = Texts(f"{_as_json(DIRECTORY)}: {_as_json(directory)[:-1]}" for directory in wanted)
-    below = tuple(f"{directory}/" for directory in wanted)
-    rows = log_of(connection).execute(_BEGUN_IN, (stored,)).fetchall()
-    return {row for row, text in rows if f"{json.loads(text).get(DIRECTORY, '')}/".startswith(below)}
+    wanted = Directories(directories)
+    rows = log_of(connection).execute(_BEGUN_IN, (Texts(wanted.stored),)).fetchall()
+    return {row for row, text in rows if wanted.have(json.loads(text))}
 
 
 def _has(tags: dict[str, str], key: str, value: str | None) -> bool:

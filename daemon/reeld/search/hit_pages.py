@@ -82,27 +82,27 @@ class HitPages:
         """Return the rows of the agents that were begun in one of these directories, or below one."""
         return await self._index.read(lambda connection: finding.begun_in(connection, directories))
 
-    async def newest(self, wanted: Criteria, limit: int, below: int | None, size: int) -> HitPage:
+    async def newest(self, wanted: Criteria, limit: int, below: int | None, look: Look) -> HitPage:
         """Return a page of hits in the order of the log, the newest first.
 
         Args:
             wanted: the criteria.
             limit: how many hits at most.
             below: only events with a smaller id.
-            size: how many characters a snippet has at most.
+            look: how they are shown; what is marked comes from the criteria.
         """
         events, reached = await self._find(wanted, limit, below)
-        hits = await self._show(Look(wanted_of(wanted.query.terms), size, wanted.live), events)
+        hits = await self._show(look._replace(wanted=wanted_of(wanted.query.terms), live=wanted.live), events)
         return HitPage(hits, str(reached) if reached else None, self._index.behind)
 
-    async def latest(self, wanted: Criteria, limit: int, before: Place, size: int) -> HitPage:
+    async def latest(self, wanted: Criteria, limit: int, before: Place, look: Look) -> HitPage:
         """Return a page of hits in the order in which they were said, the latest first.
 
         Args:
             wanted: the criteria.
             limit: how many hits at most.
             before: only events before this place.
-            size: how many characters a snippet has at most.
+            look: how they are shown; what is marked comes from the criteria.
         """
         found: list[Place] = []
         ends, paths = time.monotonic() + _PATIENCE, Paths()
@@ -113,19 +113,19 @@ class HitPages:
             found = sorted({*found, *await self._index.read(part)}, reverse=True)[:limit]
             if time.monotonic() > ends:
                 break
-        look = Look(wanted_of(wanted.query.terms), size, wanted.live)
+        look = look._replace(wanted=wanted_of(wanted.query.terms), live=wanted.live)
         hits = await self._show(look, [place.event for place in found])
         following = f"{found[-1].event}.{found[-1].said}" if len(found) == limit else None
         return HitPage(hits, following, self._index.behind)
 
-    async def best(self, wanted: Criteria, limit: int, start: Start, size: int) -> HitPage:
+    async def best(self, wanted: Criteria, limit: int, start: Start, look: Look) -> HitPage:
         """Return a page of the best hits.
 
         Args:
             wanted: the criteria.
             limit: how many hits at most.
             start: where the page begins.
-            size: how many characters a snippet has at most.
+            look: how they are shown; what is marked comes from the criteria.
         """
         plan = await self._index.read(partial(ranking.plan, query=wanted.query))
         top = self._index.indexed + 1 if start.top is None else start.top
@@ -139,7 +139,8 @@ class HitPages:
         if wanted.live is not None:
             ranked = await self._live(wanted, ranked, end + 1)
         page = ranked[start.offset : end]
-        look = Look(plan.wanted, size, wanted.live, {each.event: each.score for each in page})
+        scores = {each.event: each.score for each in page}
+        look = look._replace(wanted=plan.wanted, live=wanted.live, scores=scores)
         hits = await self._show(look, [each.event for each in page])
         lacking = {each.event: plan.lacking(each.found) for each in page}
         hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]

@@ -22,17 +22,18 @@ MAX_EVENT = 1 << 20
 _SPEAKERS = ("user", "assistant")
 
 
-def text_of(kind: str, content: str | None, data_json: str | None) -> str:
+def text_of(kind: str, content: str | None, data_json: str | None, *, thinking: bool = True) -> str:
     """Return the searchable text of an event; empty if there is none.
 
     Args:
         kind: the kind of the event.
         content: its content.
         data_json: its data.
+        thinking: whether what models thought is a part of it.
     """
     if kind in ROLES and (data_json is None or _is_metadata(kind, data_json)):  # as of most events
         return (content or "")[:MAX_BLOCK]
-    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
+    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json, thinking) if text)[:MAX_EVENT]
     return clean(text)[0]  # JSON may have escapes of NUL and of half a character
 
 
@@ -45,13 +46,13 @@ def _is_metadata(kind: str, data_json: str) -> bool:
     return kind in _SPEAKERS and '"blocks"' not in data_json and "\\u" not in data_json
 
 
-def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[str]:
+def _texts(kind: str, content: str | None, data_json: str | None, thinking: bool) -> Iterable[str]:  # noqa: FBT001
     if kind in ROLES:
         try:
             parts = read_row(kind, content, data_json)
         except InvalidRecord:
             return [content or ""]
-        return [] if parts is None else [text for block in parts.content for text in _of_block(block)]
+        return [] if parts is None else [text for block in parts.content for text in _of_block(block, thinking)]
     if kind in ("created", "changed"):
         data = data_of(data_json)
         return [value for field in ("title", "name") if isinstance(value := data.get(field), str)]
@@ -60,9 +61,9 @@ def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[st
     return [content or ""] if kind == "system" else []
 
 
-def _of_block(block: Mapping[str, Any]) -> Iterator[str]:
+def _of_block(block: Mapping[str, Any], thinking: bool) -> Iterator[str]:  # noqa: FBT001
     kind = block["type"]
-    if kind in ("text", "thinking"):
+    if kind == "text" or (kind == "thinking" and thinking):
         yield block["text"]
     elif kind == "tool_call":
         yield block["name"]
@@ -72,7 +73,7 @@ def _of_block(block: Mapping[str, Any]) -> Iterator[str]:
             yield block["content"]
         else:
             for inside in block["content"]:
-                yield from _of_block(inside)
+                yield from _of_block(inside, thinking)
     elif kind == "media":
         yield block.get("name") or ""
 

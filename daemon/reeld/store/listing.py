@@ -17,6 +17,7 @@ from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
 from reeld.protocol.params import Agents, State
 from reeld.store.connection import Connection, Numbers, Texts
+from reeld.store.directories import Directories
 from reeld.store.first_words import MOST_MESSAGES, first_words, stretches
 from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
@@ -84,9 +85,10 @@ def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict
 def _profiles(connection: Connection, listing: Listing) -> Iterator[Profile]:
     """Yield the agents that are listed."""
     asked, tags = listing.asked, (listing.asked.tags or {}).items()
-    for (row,) in connection.execute(*_candidates(listing)):
+    places = Directories(asked.dirs) if asked.dirs else None
+    for (row,) in connection.execute(*_candidates(listing, places)):
         profile = profile_of(connection, row)
-        if not tags <= profile.tags.items():
+        if not tags <= profile.tags.items() or (places is not None and not places.have(profile.tags)):
             continue
         if listing.accepts is not None and not listing.accepts(_labels(profile)):
             continue
@@ -94,7 +96,7 @@ def _profiles(connection: Connection, listing: Listing) -> Iterator[Profile]:
             yield profile
 
 
-def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
+def _candidates(listing: Listing, places: Directories | None) -> tuple[str, dict[str, Any]]:
     """Return a query for the agents that may be listed, in order, and its parameters.
 
     SQLite only prefilters the stored text: of 100,000 agents it finds the candidates in 40 ms for tags and 300 ms for
@@ -118,6 +120,9 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     if asked.ids is not None:
         where.append("a.uid IN (SELECT value FROM json_each(:ids))")
         values["ids"] = Texts(asked.ids)
+    if places is not None:
+        where.append("EXISTS (SELECT 1 FROM json_each(:places) WHERE instr(a.tags, value) > 0)")
+        values["places"] = Texts(places.stored)
     if listing.hidden:
         where.append("a.id NOT IN (SELECT value FROM json_each(:hidden))")
         values["hidden"] = Numbers(sorted(listing.hidden))
@@ -129,7 +134,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
         where.append(f"({has_all} OR {_IS_NOT_ASCII})")
         values |= {f"piece{number}": piece for number, piece in enumerate(listing.pieces)}
     query = f"SELECT a.id FROM agents a WHERE {' AND '.join(where)} {order}"
-    if tags or listing.accepts is not None or asked.short is not None:
+    if tags or places is not None or listing.accepts is not None or asked.short is not None:
         return query, values
     return f"{query} LIMIT :limit", {**values, "limit": asked.limit + 1}
 

@@ -76,3 +76,11 @@ def test_text(kind: str, content: str | None, data_json: str | None, expected: s
 def test_long_result() -> None:
     """Of a long text the beginning is searched."""
     assert len(text_of("user", "x" * (MAX_BLOCK + 1), None)) == MAX_BLOCK
+
+
+def test_without_thinking() -> None:
+    """What a model thought can be left out."""
+    said = blocks({"type": "thinking", "text": "hm"}, {"type": "text", "text": "out"})
+
+    assert "hm\nout" == text_of("assistant", "", said)
+    assert "out" == text_of("assistant", "", said, thinking=False)

@@ -37,7 +37,7 @@ PROTOCOL = {
     "retention": "dry_run? now?",
     "purged": "ids",
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags? state? source? short? without_tag?"
-    " ids?",
+    " ids? dirs?",
     "agent": "agent without_tag?",
     "facts": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
@@ -47,7 +47,7 @@ PROTOCOL = {
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
-    " without_tag?",
+    " without_tag? thinking?",
     "hits": "query limit? after? above?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then? upto?",
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",

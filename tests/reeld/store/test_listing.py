@@ -354,3 +354,17 @@ def test_the_clones_of_one_agent(rows: Rows) -> None:
     assert (["b"], True) == names(rows, Listing(Agents(source=f"{1:032x}", limit=1)))
     assert (["d"], False) == names(rows, Listing(Agents(source=f"{1:032x}", after=f"{2:032x}")))
     assert ([], False) == names(rows, Listing(Agents(source="nobody")))
+
+
+def test_directories(rows: Rows) -> None:
+    """Agents are listed that were begun in one of some directories, or below one."""
+    cwds = ("/a", "/a/b", "/ab", "/é", None, "/x/a")
+    for row, cwd in enumerate(cwds, 1):
+        rows.agent(row, str(cwd))
+        tags = {"title": "/a"} if cwd is None else {"cwd": cwd}
+        rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(tags, ensure_ascii=False), row))
+
+    assert (["/a", "/a/b"], False) == names(rows, Listing(Agents(dirs=["/a/"])))
+    assert (["/a/b", "/é"], False) == names(rows, Listing(Agents(dirs=["/é", "/a/b"])))
+    assert (["/a"], True) == names(rows, Listing(Agents(dirs=["/a"], limit=1)))
+    assert 5 == len(names(rows, Listing(Agents(dirs=["/"])))[0])

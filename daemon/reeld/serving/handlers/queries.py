@@ -75,6 +75,8 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "ranking",
             "ids",
             "copies",
+            "thinking",
+            "listed_dirs",
         ],
         "limits": {
             "message": call.peer.limits.message,

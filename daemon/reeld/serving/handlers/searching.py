@@ -8,6 +8,7 @@ from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.search.criteria import Criteria
+from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.index import KINDS
 from reeld.search.query import Filters, Query, parse_query
@@ -48,15 +49,16 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
 
 
 async def _page(services: Services, wanted: Criteria, asked: params.Search) -> HitPage:
+    look = Look(size=asked.snippet, thinking=asked.thinking)
     first, *others = asked.after or (None,)
     if asked.order is None:
-        return await services.search.pages.newest(wanted, asked.limit, first, asked.snippet)
+        return await services.search.pages.newest(wanted, asked.limit, first, look)
     if asked.order == "newest" or not wanted.query.groups:  # nothing tells which hits are better
         before = _END if first is None else Place(others[0] if others else _END.said, first)
-        return await services.search.pages.latest(wanted, asked.limit, before, asked.snippet)
+        return await services.search.pages.latest(wanted, asked.limit, before, look)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)
     fresh = Freshness(now or int(time.time() * 1000)) if asked.order == "fresh" else None
-    return await services.search.pages.best(wanted, asked.limit, Start(first, offset, fresh), asked.snippet)
+    return await services.search.pages.best(wanted, asked.limit, Start(first, offset, fresh), look)
 
 
 def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
