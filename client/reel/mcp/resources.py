@@ -35,7 +35,7 @@ async def list_resources(desk: Desk, cursor: Any) -> dict[str, Any]:
         page = await desk.client.agents(
             order="updated",
             details=True,
-            tags=desk.scope(everywhere=False),
+            dirs=desk.scope(everywhere=False),
             limit=_PAGE,
             after=cursor if isinstance(cursor, str) else None,
             without_tag=desk.hidden,

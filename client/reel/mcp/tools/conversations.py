@@ -25,7 +25,7 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
             order="updated",
             details=True,
             query=query or None,
-            tags=desk.scope(everywhere=everywhere),
+            dirs=desk.scope(everywhere=everywhere),
             limit=_ROWS,
             after=given.text("cursor") or None,
             without_tag=desk.hidden,

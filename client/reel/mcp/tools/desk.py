@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from reel.aio.client import Client
 from reel.base.errors import NotFound
+from reel.base.place import directories
 from reel.mcp.answers.answer import beginning
 from reel.mcp.answers.rendering import Look
 from reel.mcp.tools.arguments import ToolError, shown
@@ -16,6 +17,8 @@ from reel.replies import AgentInfo
 _DIRECTORY = 200
 # The tag of conversations that are in no answer, nor what was cloned from one.
 PRIVATE = "private"
+# What the daemon has to know so that no answer has what is private, or what models thought.
+_NEEDED = {"without_tag", "thinking", "listed_dirs"}
 
 
 class Desk(NamedTuple):
@@ -41,9 +44,12 @@ class Desk(NamedTuple):
         """Return how messages are shown."""
         return Look(self.mask, thinking, at)
 
-    def scope(self, *, everywhere: bool) -> dict[str, str] | None:
-        """Return the tags of the conversations to look at: those of the project, or ``None`` for all."""
-        return {"cwd": self.directory} if self.directory and not everywhere else None
+    def scope(self, *, everywhere: bool) -> list[str] | None:
+        """Return the directories of the conversations to look at: those of the project, or ``None`` for all.
+
+        The project is the directory of the caller and what is below it, also in other worktrees of the repository.
+        """
+        return directories(self.directory) if self.directory and not everywhere else None
 
     def where(self, *, everywhere: bool) -> str:
         """Return the words for that."""
@@ -56,15 +62,11 @@ class Desk(NamedTuple):
         Raises:
             ToolError: the daemon cannot leave it out.
         """
-        if not self.knows("without_tag"):
+        if self.client.server is None or _NEEDED.difference(self.client.server.features):
             raise ToolError(
                 "this reeld is an older one, which shows what is private: ask the user to run reel stop once"
             )
         return PRIVATE
-
-    def knows(self, feature: str) -> bool:
-        """Return whether the daemon knows a part of the protocol."""
-        return self.client.server is not None and feature in self.client.server.features
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.

@@ -154,8 +154,10 @@ async def _has(client: Client, found: AgentInfo, seq: int, at: int) -> bool:
 def _why_not(found: AgentInfo, seq: int, event: Event | None) -> str:
     if seq > found.head:
         return f"{found.name} has no #{seq}, its newest is #{found.head}; read it without seq for its newest messages"
-    what = "was removed for good, or belongs to another conversation" if event is None else f"is a {event['kind']}"
-    return f"#{seq} of {found.name} {what}, not a message; read it with cursor after-{seq}, or search for what was said"
+    what = "was removed for good, or belongs to another conversation"
+    if event is not None:
+        what = f"is not a message but an event of the kind {event['kind']}"
+    return f"#{seq} of {found.name} {what}; read on from there with cursor after-{seq}, or search for what was said"
 
 
 def _answer(found: AgentInfo, filling: Filling, what: str, state: _State) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
@@ -23,64 +23,77 @@ _TITLE = 120
 # The bytes of the words of a query that an answer repeats.
 _QUERY = 200
 # The characters that are shown, and those of the snippet around them: a secret may begin with what tells that it is
-# one, such as its name. An older daemon has one length.
+# one, such as its name.
 _SHOWN = 240
 _AROUND = 480
 # The most characters of a cursor.
 _CURSOR = 40
-_HOW = "Read what is around one: read(conversation='NAME', seq=N)."
+_HOW = "Read what is around one: read(conversation='NAME', seq=N{})."
+_THINKING = ", thinking=true"
+
+
+class _Asked(NamedTuple):
+    """What is searched for, where, and whether what models thought is shown."""
+
+    query: str
+    everywhere: bool
+    thinking: bool
+
+    def following(self, cursor: str) -> str:
+        """Return the line with the call for the next page."""
+        scope = ", everywhere=true" if self.everywhere else ""
+        thinking = _THINKING if self.thinking else ""
+        return f"More: search(query={beginning(shown(self.query), _QUERY)}{scope}{thinking}, cursor={cursor!r})."
 
 
 async def search(desk: Desk, given: Arguments) -> Answer:
     """Answer with what was found, the best hits first."""
-    query, everywhere = given.text("query"), given.flag("everywhere")
-    if not query:
+    asked = _Asked(given.text("query"), given.flag("everywhere"), given.flag("thinking"))
+    if not asked.query:
         raise ToolError("query of search is empty: give words that were said, or call conversations for a list")
-    limit = given.number("limit", 1, _MOST_HITS) or _HITS
-    page = await _find(desk, given, limit)
-    where, words = desk.where(everywhere=everywhere), beginning(shown(query), _QUERY)
+    cursor, limit = given.text("cursor") or None, given.number("limit", 1, _MOST_HITS) or _HITS
+    page = await _find(desk, asked, cursor, limit)
+    where, words = desk.where(everywhere=asked.everywhere), beginning(shown(asked.query), _QUERY)
     if not page.hits:
-        return Answer((f"Nothing was found {where} for {words}.", _what_else(desk, everywhere=everywhere)))
+        return Answer((f"Nothing was found {where} for {words}.", _what_else(desk, everywhere=asked.everywhere)))
     before = (f"Hits {where} for {words}, the best first.",)
-    room = Answer(before, after=(_HOW, _on(query, "0" * _CURSOR, everywhere=everywhere))).room(given.budget)
+    room = Answer(before, after=(_how(asked, page.hits), asked.following("0" * _CURSOR))).room(given.budget)
     hits = _fitting(desk, page.hits, room)
     if len(hits) < len(page.hits):  # the cursor is that of a page of this length
-        page = await _find(desk, given, len(hits))
+        page = await _find(desk, asked, cursor, len(hits))
     lines = [line for group in grouped(hits) for line in _group(desk, group)]
-    more = [_on(query, page.next, everywhere=everywhere)] if page.more and page.next else []
-    return Answer(before, "\n".join(lines), (_HOW, *more))
+    more = [asked.following(page.next)] if page.more and page.next else []
+    return Answer(before, "\n".join(lines), (_how(asked, hits), *more))
 
 
-async def _find(desk: Desk, given: Arguments, limit: int) -> HitsPage:
-    everywhere, after = given.flag("everywhere"), given.text("cursor") or None
-    dirs = [desk.directory] if desk.directory and not everywhere else None
-    # An older daemon has another order of the best, and does not wait for its index.
-    order: Literal["fresh", "best"] = "fresh" if desk.knows("ranking") else "best"
-    wait, size = (_WAIT, _AROUND) if desk.knows("ranking") else (None, None)
+async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> HitsPage:
     try:
         return await desk.client.search(
-            given.text("query"),
-            order=order,
+            asked.query,
+            order="fresh",
             limit=limit,
-            after=after,
-            dirs=dirs,
-            wait=wait,
-            snippet=size,
+            after=cursor,
+            dirs=desk.scope(everywhere=asked.everywhere),
+            wait=_WAIT,
+            snippet=_AROUND,
             without_tag=desk.hidden,
+            thinking=asked.thinking,
         )
     except InvalidParams as error:
         raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
+
+
+def _how(asked: _Asked, hits: list[Hit]) -> str:
+    """Return how hits are read: without thinking, what was found only there would not be shown."""
+    if asked.thinking:
+        return _HOW.format(_THINKING)
+    return _HOW.format("") + (f" In the thinking: add{_THINKING[1:]}." if any(hit.thinking for hit in hits) else "")
 
 
 def _what_else(desk: Desk, *, everywhere: bool) -> str:
     if desk.directory and not everywhere:
         return "Search with everywhere: true for all projects, or with fewer or other words (one OR other, begin*)."
     return "Search with fewer or other words (one OR other, begin*), or call conversations."
-
-
-def _on(query: str, cursor: str, *, everywhere: bool) -> str:
-    scope = ", everywhere=true" if everywhere else ""
-    return f"More: search(query={beginning(shown(query), _QUERY)}{scope}, cursor={cursor!r})."
 
 
 def _fitting(desk: Desk, hits: list[Hit], room: int) -> list[Hit]:
@@ -103,8 +116,11 @@ def _hit(desk: Desk, hit: Hit) -> list[str]:
     state = "" if hit.live else ", no longer in the conversation"
     if hit.without:
         state += f", without {beginning(' '.join(hit.without), _QUERY)}"
+    if hit.thinking:
+        state += ", in its thinking"
     snippet = beginning(flat(safe(flat(_middle(desk, hit)))), _SNIPPET)
-    return [f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}", f"    {snippet}"]
+    heading = f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}"
+    return [heading, f"    {snippet}"] if snippet else [heading]
 
 
 def _middle(desk: Desk, hit: Hit) -> str:
@@ -113,11 +129,10 @@ def _middle(desk: Desk, hit: Hit) -> str:
     At its ends a snippet may have a piece of a key, or a secret without its name, and nobody can tell. So these are
     looked at, but not shown.
     """
-    size = _AROUND if desk.knows("ranking") else _SHOWN
     first, end = hit.matches[0] if hit.matches else (0, 0)
-    text = hit.snippet if len(hit.snippet) < size else hit.snippet[: max(end, _last_space(hit.snippet))]
+    text = hit.snippet if len(hit.snippet) < _AROUND else hit.snippet[: max(end, _last_space(hit.snippet))]
     # The daemon has a quarter of a snippet before the first match: half of that is shown.
-    begin, at = (len(desk.mask(text[:place])) for place in (max(first - size // 8, 0), first))
+    begin, at = (len(desk.mask(text[:place])) for place in (max(first - _AROUND // 8, 0), first))
     masked = desk.mask(text)
     before = masked[begin:at]
     if begin:

@@ -77,6 +77,7 @@ def _flag(description: str) -> Schema:
 
 _CURSOR = _text("Goes on where an earlier answer says; pass it unchanged.")
 _EVERYWHERE = _flag("All projects, not only this one.")
+_THINKING = _flag("Also show what models thought.")
 _BUDGET = {
     "type": "integer",
     "minimum": MIN_BUDGET,
@@ -99,6 +100,7 @@ TOOLS = (
             "query": _text('Words that were said, such as: port 8124 OR "retry limit"'),
             "everywhere": _EVERYWHERE,
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Most hits, 12 if omitted."},
+            "thinking": _THINKING,
             "cursor": _CURSOR,
             "budget": _BUDGET,
         },
@@ -115,7 +117,7 @@ TOOLS = (
             "seq": {"type": "integer", "minimum": 1, "description": "The message to read around."},
             "cursor": _CURSOR,
             "budget": _BUDGET,
-            "thinking": _flag("Also show what models thought."),
+            "thinking": _THINKING,
         },
         ("conversation",),
         read,

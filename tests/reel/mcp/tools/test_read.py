@@ -127,7 +127,7 @@ async def test_thinking(client: Client, ask: Asker) -> None:
         ({"conversation": "nobody"}, "call conversations, or search"),
         ({}, "name a conversation"),
         ({"conversation": "wrong", "seq": 9999}, "its newest is #3"),
-        ({"conversation": "wrong", "seq": 1}, "#1 of wrong is a created"),
+        ({"conversation": "wrong", "seq": 1}, "#1 of wrong is not a message but an event of the kind created"),
         ({"conversation": "wrong", "seq": "x"}, "seq of read is a number"),
         ({"conversation": "wrong", "seq": True}, "seq of read is a number"),
         ({"conversation": "wrong", "cursor": "junk"}, "'junk' is no cursor of read"),

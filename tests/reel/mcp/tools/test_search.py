@@ -1,6 +1,7 @@
 """The tools ``search`` and ``conversations``, on a real daemon."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,25 @@ async def test_in_the_project(daemon: Daemon, client: Client) -> None:
     assert "there" not in listed.quoted
     assert "there (" in all_listed.quoted
     assert "/q" in all_listed.quoted
+
+
+async def test_one_rule_of_the_project(daemon: Daemon, client: Client, tmp_path: Path) -> None:
+    """A project is a directory, what is below it, and the same in other worktrees, whichever tool is asked."""
+    top, worktree = tmp_path / "top", tmp_path / "worktree"
+    (top / ".git/worktrees/w").mkdir(parents=True)
+    (top / ".git/worktrees/w/gitdir").write_text(f"{worktree}/.git\n")
+    places = {"in-top": top, "in-sub": top / "sub", "in-worktree": worktree / "deep", "beside": tmp_path / "top2"}
+    for name, place in places.items():
+        said(client, name, f"the tapir of {name}", cwd=str(place))
+    async with asker(daemon, str(top)) as ask:
+        found = await ask("search", query="tapir")
+        listed = await ask("conversations")
+        resources = await ask.handle("resources/list")
+    inside = set(places) - {"beside"}
+
+    assert inside == set(re.findall(r"tapir of ([\w-]+)", found.quoted))
+    assert inside == set(re.findall(r"^([\w-]+) \(", listed.quoted, re.MULTILINE))
+    assert inside == {each["name"] for each in resources["resources"]}
 
 
 async def test_a_hit(client: Client, ask: Asker) -> None:
