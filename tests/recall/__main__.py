@@ -1,5 +1,7 @@
 """``make recall TRANSCRIPTS=DIR QUESTIONS=FILE``: how often a search finds the answer, beside FTS5 with ``OR``.
 
+A second table has how often an agent reads the answer, in two or three calls of ``reel mcp``.
+
 ``DIR`` has a folder for each tool, as ``reel import`` names them, with what that tool keeps. Nothing of it is changed.
 """
 
@@ -17,6 +19,7 @@ from reel.sync.client import Client
 from reeld.search.texts import text_of
 from tests.bench.search import caught_up
 from tests.bench.setting import running
+from tests.recall.agent import WAYS, Place, agent
 from tests.recall.questions import Found, Question, ask, read
 
 # The conversation and the text of an event, by its id.
@@ -41,6 +44,7 @@ def main(transcripts: Path, questions: Path) -> None:
             for kind in sorted({question.kind for question in asked}):
                 _print(f"  {kind}", _all(client, texts, [each for each in asked if each.kind == kind], "best"))
             _print("reel, every word", _all(client, texts, asked, "newest"))
+            _print_agents(daemon.socket, _with_places(asked, texts, _places(directory / "reel.db")))
         with closing(_plain(texts)) as plain:
             _print("FTS5, OR and bm25", ask(asked, lambda query: [texts[row] for row in _rows(plain, query)]))
 
@@ -51,6 +55,30 @@ def _texts(database: Path) -> Texts:
         query = "SELECT e.id, a.name, e.kind, e.content, e.data_json FROM events e JOIN agents a ON a.id = e.agent"
         rows = [(event, name, text_of(*row)) for event, name, *row in connection.execute(query)]
     return {event: (name, text) for event, name, text in rows if text}
+
+
+def _places(database: Path) -> dict[int, Place]:
+    """Return the conversation and the seq of each event, by its id."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        query = "SELECT e.id, a.name, e.seq FROM events e JOIN agents a ON a.id = e.agent"
+        return {event: (name, seq) for event, name, seq in connection.execute(query)}
+
+
+def _with_places(
+    questions: Sequence[Question], texts: Texts, places: dict[int, Place]
+) -> list[tuple[Question, set[Place]]]:
+    """Return questions with the places of their answers."""
+    return [
+        (each, {places[event] for event, found in texts.items() if each.is_answered_by(*found)}) for each in questions
+    ]
+
+
+def _print_agents(socket: str, questions: Sequence[tuple[Question, set[Place]]]) -> None:
+    print(f"{'through reel mcp':32}  answer read  its words  of {len(questions)}; longest reply")
+    with agent(socket) as asking:
+        for name, way in WAYS.items():
+            found = asking.recall(questions, way)
+            print(f"  {name:30}  {found.read:11}  {found.shown:9}  {found.longest:19,} bytes")
 
 
 def _all(client: Client, texts: Texts, questions: Sequence[Question], order: str) -> Found:
