@@ -17,7 +17,7 @@ THOUGHT = "A secret gannet, and the osprey"
 def thoughtful(client: Client) -> None:
     """A conversation in which a model thinks, once without a word beside it."""
     if not client.agents(prefix="thoughtful").agents:
-        thinking = {"type": "thinking", "text": THOUGHT}
+        thinking: Any = {"type": "thinking", "text": THOUGHT}
         client.create("thoughtful", tags={"cwd": "/birds"})
         client.add("thoughtful", "Which bird?")
         client.add("thoughtful", {"role": "assistant", "content": [thinking, {"type": "text", "text": SAID}]})
