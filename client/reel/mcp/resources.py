@@ -41,9 +41,15 @@ async def list_resources(desk: Desk, cursor: Any) -> dict[str, Any]:
             without_tag=desk.hidden,
         )
     except InvalidParams:
-        raise ProtocolError(INVALID_PARAMS, f"there is no page {shown(cursor)}") from None
+        raise _no_page(cursor) from None
+    if cursor is not None and not page.agents:
+        raise _no_page(cursor)
     more = {"nextCursor": page.agents[-1].id} if page.more and page.agents else {}
     return {"resources": [_resource(desk, row) for row in page.agents], **more}
+
+
+def _no_page(cursor: Any) -> ProtocolError:
+    return ProtocolError(INVALID_PARAMS, f"there is no page {shown(cursor)}; leave out the cursor for the first one")
 
 
 def _resource(desk: Desk, row: AgentRow) -> dict[str, Any]:

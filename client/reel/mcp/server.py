@@ -15,7 +15,7 @@ import anyio
 
 from reel.base.errors import ReelError
 from reel.importing.adding.masking import Masking
-from reel.mcp.answers.answer import MAX_BUDGET, beginning, size
+from reel.mcp.answers.answer import MIN_BUDGET, beginning, size
 from reel.mcp.daemon import Daemon
 from reel.mcp.freshness import Freshness
 from reel.mcp.prompts import RECALL, recall
@@ -256,7 +256,7 @@ def _content(text: str, *, is_error: bool) -> dict[str, Any]:
 
 def _in_a_sentence(error: ToolError | ReelError) -> str:
     text = error.message if isinstance(error, ReelError) else str(error)
-    return beginning(text, MAX_BUDGET)
+    return beginning(text, MIN_BUDGET)
 
 
 def _working_directory() -> str:

@@ -30,6 +30,8 @@ async def test_resources(daemon: Daemon) -> None:
         read = await ask.handle("resources/read", uri=URI)
         with pytest.raises(ProtocolError) as hidden:
             await ask.handle("resources/read", uri="reel://conversation/team/private")
+        with pytest.raises(ProtocolError, match="there is no page 'junk'"):
+            await ask.handle("resources/list", cursor="junk")
 
     assert [(URI, "The plan")] == [(each["uri"], each["title"]) for each in listed["resources"]]
     assert "reel://conversation/{+name}" == template["uriTemplate"]

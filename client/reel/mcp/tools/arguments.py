@@ -88,10 +88,7 @@ class Arguments:
         text = self.text("cursor")
         cursor = read_cursor(text) if text else None
         if text and cursor is None:
-            raise ToolError(
-                f"{shown(text)} is no cursor of {self._tool}: pass one on as an answer of it says,"
-                " or leave it out to begin at the newest"
-            )
+            raise ToolError(no_cursor(self._tool, text, "the newest"))
         return cursor
 
     def _wrong(self, name: str, expected: str) -> ToolError:
@@ -102,3 +99,11 @@ def shown(value: Any) -> str:
     """Return a value as an error shows it."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def no_cursor(tool: str, cursor: str, begin: str) -> str:
+    """Return the words for a cursor from which nothing can be read."""
+    return (
+        f"{shown(cursor)} is no cursor of {tool}: pass one on as an answer of it says, or leave it out to begin with"
+        f" {begin}"
+    )

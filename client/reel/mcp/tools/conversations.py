@@ -5,7 +5,7 @@ from __future__ import annotations
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
 from reel.mcp.answers.rendering import moment
-from reel.mcp.tools.arguments import Arguments, ToolError, shown
+from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
 from reel.reading.wording import count, flat, safe
 from reel.replies import AgentRow
@@ -19,7 +19,7 @@ _MOST_COUNTED = 1000
 
 async def conversations(desk: Desk, given: Arguments) -> Answer:
     """Answer with a list of conversations, the most recently changed first."""
-    query, everywhere = given.text("query"), given.flag("everywhere")
+    query, everywhere, cursor = given.text("query"), given.flag("everywhere"), given.text("cursor")
     try:
         page = await desk.client.agents(
             order="updated",
@@ -27,15 +27,15 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
             query=query or None,
             dirs=desk.scope(everywhere=everywhere),
             limit=_ROWS,
-            after=given.text("cursor") or None,
+            after=cursor or None,
             without_tag=desk.hidden,
         )
     except InvalidParams as error:
-        raise ToolError(
-            f"conversations was refused: {error.message}; leave out cursor to begin with the newest"
-        ) from None
-    having = f" that have {beginning(shown(query), _QUERY)} in their name, title or tags" if query else ""
+        raise ToolError(f"conversations was refused: {error.message}; call it with other words") from None
+    having = f" whose name, title or tags have {beginning(shown(query), _QUERY)}" if query else ""
     where = desk.where(everywhere=everywhere)
+    if not page.agents and cursor:
+        raise ToolError(no_cursor("conversations", cursor, "the newest"))
     if not page.agents:
         what_else = "Call it with everywhere: true for all projects." if desk.scope(everywhere=everywhere) else ""
         return Answer((f"There is no conversation {where}{having}.", *([what_else] if what_else else [])))

@@ -45,11 +45,11 @@ async def read(desk: Desk, given: Arguments) -> Answer:
         return await _around(desk, found, seq, budget, thinking=given.flag("thinking"))
     filling = _filling(desk, found, found.head, budget, thinking=given.flag("thinking"))
     await filling.before(found.head + 1)
-    return _answer(found, filling, "the newest messages of", _State(found.head, is_now=True))
+    return _answer(found, filling, "These are the newest messages of", _State(found.head, is_now=True))
 
 
 def _filling(desk: Desk, found: AgentInfo, at: int, budget: int, *, thinking: bool) -> Filling:
-    room = _room((_heading(found, f"#{MAX_INTEGER}, with what is around it, in", past=True),), found, budget)
+    room = _room((_heading(found, f"This is #{MAX_INTEGER}, with what is around it, in", past=True),), found, budget)
     return Filling(desk.client, found.id, Page(room), desk.look(thinking=thinking, at=at), at)
 
 
@@ -60,7 +60,7 @@ def _room(before: tuple[str, ...], found: AgentInfo, budget: int) -> int:
 
 def _heading(found: AgentInfo, what: str, *, past: bool) -> str:
     state = " as it was then: this is no longer a part of it" if past else ""
-    return f"This is {what} {found.name}{state}."
+    return f"{what} {found.name}{state}."
 
 
 async def _go_on(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int) -> Answer:
@@ -75,10 +75,10 @@ async def _go_on(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int) -> A
     if cursor.direction == "before":
         await filling.before(cursor.seq)
         filling.more_after = True
-        return _answer(found, filling, f"what comes before #{cursor.seq} in", state)
+        return _answer(found, filling, f"This is what comes before #{cursor.seq} in", state)
     await filling.after(cursor.seq)
     filling.more_before = cursor.seq > 0
-    return _answer(found, filling, f"what comes after #{cursor.seq} in", state)
+    return _answer(found, filling, f"This is what comes after #{cursor.seq} in", state)
 
 
 async def _is_past(client: Client, found: AgentInfo, at: int) -> bool:
@@ -127,7 +127,7 @@ async def _around(desk: Desk, found: AgentInfo, seq: int, budget: int, *, thinki
     filling.page.take_target(target)
     await filling.before(seq, _CONTEXT)
     await filling.after(seq)
-    return _answer(found, filling, f"#{seq}, with what is around it, in", state)
+    return _answer(found, filling, f"This is #{seq}, with what is around it, in", state)
 
 
 async def _state_with(client: Client, found: AgentInfo, seq: int, event: Event | None) -> _State:

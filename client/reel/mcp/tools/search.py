@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
 from reel.mcp.answers.rendering import moment
-from reel.mcp.tools.arguments import Arguments, ToolError, shown
+from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
 from reel.reading.hits import grouped
 from reel.reading.wording import flat, safe
@@ -55,7 +55,12 @@ async def search(desk: Desk, given: Arguments) -> Answer:
     page = await _find(desk, asked, cursor, limit)
     where, words = desk.where(everywhere=asked.everywhere), beginning(shown(asked.query), _QUERY)
     if not page.hits:
-        return Answer((f"Nothing was found {where} for {words}.", _what_else(desk, everywhere=asked.everywhere)))
+        return Answer(
+            (
+                f"Nothing {'more ' if cursor else ''}was found {where} for {words}.",
+                _what_else(desk, everywhere=asked.everywhere),
+            )
+        )
     before = (f"Hits {where} for {words}, the best first.",)
     room = Answer(before, after=(_how(asked, page.hits), asked.following("0" * _CURSOR))).room(given.budget)
     hits = _fitting(desk, page.hits, room)
@@ -80,7 +85,9 @@ async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> Hi
             thinking=asked.thinking,
         )
     except InvalidParams as error:
-        raise ToolError(f"search was refused: {error.message}; leave out cursor to begin with the best hits") from None
+        if error.data.get("field") == "after":
+            raise ToolError(no_cursor("search", cursor or "", "the best hits")) from None
+        raise ToolError(f"search was refused: {error.message}; call it with another query") from None
 
 
 def _how(asked: _Asked, hits: list[Hit]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,13 @@ async def test_nothing(daemon: Daemon, ask: Asker) -> None:
 async def test_bad_input(ask: Asker) -> None:
     """A mistake is an error that says what to do."""
     assert "query of search is empty" in (await ask("search", query=" ")).text
-    assert "leave out cursor" in (await ask("search", query="a", cursor="junk")).text
+    for tool in ("search", "conversations", "read"):
+        given: dict[str, Any] = {"search": {"query": "a"}, "read": {"conversation": "hit"}}.get(tool, {})
+        for cursor in ("junk", "x" * 100_000):
+            wrong = await ask(tool, cursor=cursor, **given)
+            assert f"is no cursor of {tool}: pass one on" in wrong.text
+            assert wrong.is_error
+            assert 2000 >= len(wrong.text)
     assert (await ask("search", query="a", limit=1000)).is_error
     assert "query of search is a text" in (await ask("search", query=["a"])).text
 
