@@ -148,7 +148,7 @@ class _Places:
     """Places as pairs of numbers: that of the agent, and the seq."""
 
     def __init__(self) -> None:
-        self._owners = array("l")
+        self._owners = array("i")
         self._seqs = array("q")
 
     def insert(self, index: int, place: tuple[int, int]) -> None:

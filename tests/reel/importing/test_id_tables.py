@@ -1,11 +1,14 @@
 """Ids in little memory: they are what a dict makes of them."""
 
+import tracemalloc
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap, Ids, NamedIds
 
 IDS = st.one_of(
@@ -54,3 +57,23 @@ def test_ids_with_one_slot() -> None:
         made.add(name)
 
     assert list(range(2000)) == [made.find(name) for name in names]
+
+
+def _bytes_of_one(add: Callable[[str], object], number: int = 20_000) -> float:
+    """Return how many bytes an id takes, if so many are added."""
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for one in range(number):
+            add(str(UUID(int=one)))
+        return (tracemalloc.get_traced_memory()[0] - before) / number
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_of_an_id() -> None:
+    """An id takes 12 bytes and a slot of up to 13; the count of an answer has two numbers more."""
+    ids, usages = Ids(), Usages()
+
+    assert 28 > _bytes_of_one(ids.add)
+    assert 48 > _bytes_of_one(lambda ref: usages.add(ref, 1, {"usage": {"input_tokens": 5}}))

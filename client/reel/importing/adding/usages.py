@@ -5,9 +5,10 @@ count takes its place (:func:`reel.reading.tokens.replaced_by`).
 """
 
 import json
+from array import array
 from typing import Any
 
-from reel.importing.id_tables import IdMap
+from reel.importing.id_tables import Ids
 from reel.importing.steps import Kept
 from reel.reading.tokens import REPLACES, tokens_in
 
@@ -18,7 +19,8 @@ class Usages:
     """The newest count of each answer: its seq, and how many tokens it has."""
 
     def __init__(self) -> None:
-        self._places, self._tokens = IdMap(), IdMap()
+        self._answers = Ids()
+        self._places, self._tokens = array("q"), array("q")
 
     def note(self, event: Any) -> None:
         """Take note of a ``usage`` event of the log."""
@@ -33,16 +35,20 @@ class Usages:
 
     def add(self, ref: str, seq: int, data: Any) -> None:
         """Take note of a count, by the id of its answer."""
-        self._places[ref] = seq
-        self._tokens[ref] = _total(data)
+        number = self._answers.add(ref)
+        if number == len(self._places):
+            self._places.append(seq)
+            self._tokens.append(_total(data))
+        else:
+            self._places[number], self._tokens[number] = seq, _total(data)
 
     def smaller(self, ref: str, data: Any) -> int | None:
         """Return the seq of the count that a larger one of the same answer takes the place of, if there is one.
 
         A smaller one is from an older copy of the source.
         """
-        counted = self._tokens.get(ref)
-        return self._places.get(ref) if counted is not None and counted < _total(data) else None
+        number = self._answers.find(ref)
+        return None if number is None or self._tokens[number] >= _total(data) else self._places[number]
 
 
 def replacing(kept: Kept, ref: str, earlier: Any) -> Kept:
