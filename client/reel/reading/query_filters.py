@@ -13,11 +13,13 @@ from reel.reading.moments import moment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FIELDS = ("role", "agent", "tag", "before", "after", "live", "in", "here")
-# What is between quotes, or behind a minus, is text. A span of time has two words.
+FIELDS = ("role", "agent", "tag", "before", "after", "live", "in", "here", "has")
+# What is between quotes, between slashes, or behind a minus, is text. A span of time has two words.
 _LEXEME = re.compile(
     r"""
     -?"[^"]*"?
+    | (?<!\S)-?/(?:[^/\\\n]|\\.)+/(?!\S)
+    | -has:(?:"[^"]*"?|[^\s"]*)
     | (?P<field>[A-Za-z]+):(?:"(?P<phrase>[^"]*)"?|(?P<span>(?:last|this)\ (?:week|month|year)\b)|(?P<word>[^\s"]*))
     | [^\s"]+
     """,

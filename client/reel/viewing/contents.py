@@ -17,6 +17,8 @@ from reel.viewing.conversation import Piece
 _BEFORE = 20
 # The number of events read at once.
 _PAGE = 500
+# How many milliseconds a search waits for what was just said.
+_PATIENCE = 500
 # The maximum number of agents and hits in a list.
 _ROWS, _HITS, _FEW = 60, 50, 8
 
@@ -94,7 +96,8 @@ async def rows(client: Client, after: str | None = None) -> Rows:
 async def find(client: Client, query: str) -> Found:
     """Search in names and in all messages."""
     named = await client.agents(order="updated", details=True, limit=_FEW, query=query)
-    page = await client.search(query, limit=_HITS)
+    ranks = client.server is not None and "ranking" in client.server.features
+    page = await client.search(query, limit=_HITS, order="fresh" if ranks else None, wait=_PATIENCE if ranks else None)
     return Found(named.agents, page.hits, page.more, page.behind)
 
 

@@ -34,6 +34,8 @@ _Name: TypeAlias = Annotated[str, to.name]
 _Label: TypeAlias = Annotated[str, to.label]
 _Title: TypeAlias = Annotated[str, to.title]
 _Tags: TypeAlias = Annotated[dict[str, str], to.tags]
+# In which order hits come.
+_Order: TypeAlias = Annotated[Literal["newest", "best", "fresh"], to.one_of("newest", "best", "fresh")]
 _Kinds: TypeAlias = Annotated[list[str], to.kinds]
 _Paths: TypeAlias = Annotated[list[str], to.absolute_paths]
 # What the handler checks itself.
@@ -280,7 +282,7 @@ class Search(NamedTuple):
     live: _Flag | None = None
     since: _Seq | None = None
     until: _Seq | None = None
-    order: Annotated[Literal["newest", "best", "fresh"], to.one_of("newest", "best", "fresh")] | None = None
+    order: _Order | None = None
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
     after: Annotated[tuple[int, ...], to.cursor] | None = None
     dirs: Annotated[list[str], to.directories] | None = None
@@ -297,6 +299,8 @@ class Hits(NamedTuple):
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
     after: Annotated[tuple[int, ...], to.cursor] | None = None
     above: _String | None = None
+    order: _Order | None = None
+    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
 
 
 class Render(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reeld.search.index import KINDS, agent_word, kind_word
+from reeld.search.patterns import Pattern
 from reeld.search.query import Query, match_expression
 from reeld.search.volumes import Condition
 
@@ -23,6 +24,7 @@ class Criteria(NamedTuple):
         since: the earliest time.
         until: the end of the time range, excluded.
         hidden: the rows of agents that are not searched.
+        patterns: what a text must have, letter by letter.
     """
 
     query: Query
@@ -32,6 +34,12 @@ class Criteria(NamedTuple):
     since: int | None = None
     until: int | None = None
     hidden: frozenset[int] = frozenset()
+    patterns: tuple[Pattern, ...] = ()
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the index alone does not say which events match."""
+        return self.live is not None or bool(self.patterns)
 
     @property
     def match(self) -> str | None:
@@ -41,6 +49,8 @@ class Criteria(NamedTuple):
             required.append(map(agent_word, sorted(self.agents)))
         if self.kinds is not None:
             required.append(map(kind_word, sorted(self.kinds)))
+        elif self.query.excluded and not self.query.groups:  # FTS5 excludes only from something
+            required.append(map(kind_word, KINDS))
         return match_expression(self.query, required)
 
     @property

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from reel.said.kinds import ROLES, STATE
@@ -12,6 +13,7 @@ from reeld.search import volumes
 from reeld.search.criteria import Criteria
 from reeld.search.index import log_of
 from reeld.search.marks import marks
+from reeld.search.patterns import Pattern
 from reeld.search.ranking import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
@@ -29,6 +31,12 @@ STEPS = 10_000
 # more day costs little.
 _DISORDER = 86_400_000
 
+# Events that are looked at together in the order of the log, and those that are in the order in which they were said:
+# each time, a volume is sorted, which takes 10 ms.
+_TOGETHER = 64
+_LOOKED_AT = 2048
+
+_TEXT = "SELECT kind, content, data_json FROM log.events WHERE id = ?"
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -60,20 +68,48 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     match, condition = wanted.match, wanted.condition
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
-        for number, (event_id,) in enumerate(volumes.matches(connection, volume, match, condition, first, high), 1):
-            try:
-                if is_wanted(connection, wanted, event_id, paths, ends):
-                    events.append(event_id)
-            except OutOfTime:
-                return Searched(events, event_id + 1)
-            if len(events) == limit or (not number % 64 and time.monotonic() > ends):
-                return Searched(events, event_id)
+        rows = volumes.matches(connection, volume, match, condition, first, high)
+        while some := [event for (event,) in islice(rows, _TOGETHER)]:
+            kept, done = checked(connection, wanted, paths, some, ends)
+            events += kept[: limit - len(events)]
+            if len(events) == limit:
+                return Searched(events, events[-1])
+            if done < len(some) or time.monotonic() > ends:
+                return Searched(events, some[done - 1] if done else some[0] + 1)
         if first == low or time.monotonic() > ends:
             return Searched(events, first)
     return Searched(events, low)
 
 
-def is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
+def checked(
+    connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", events: Sequence[int], ends: float
+) -> tuple[list[int], int]:
+    """Return those of events that match also in what the index does not say, and how many there was time for."""
+    if not wanted.is_checked:
+        return list(events), len(events)
+    kept: list[int] = []
+    for done, event in enumerate(events):
+        try:
+            if _has_patterns(connection, wanted, event) and _is_wanted(connection, wanted, event, paths, ends):
+                kept.append(event)
+        except OutOfTime:
+            return kept, done
+        if time.monotonic() > ends:
+            return kept, done + 1
+    return kept, len(events)
+
+
+def _has_patterns(connection: sqlite3.Connection, wanted: Criteria, event_id: int) -> bool:
+    if not wanted.patterns:
+        return True
+    row = log_of(connection).execute(_TEXT, (event_id,)).fetchone()
+    if row is None:  # it was erased meanwhile
+        return False
+    text = text_of(*row)
+    return all(pattern.accepts(text) for pattern in wanted.patterns)
+
+
+def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
     """Return whether an event is live, or not, if that matters.
 
     Raises:
@@ -88,36 +124,36 @@ def is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, p
     return paths.has(connection, agent, seq, kind, ends) == wanted.live
 
 
+class Part(NamedTuple):
+    """What was found in a part of a volume, the latest first, and how far that reaches; ``None`` if to its end."""
+
+    places: list[Place]
+    reached: Place | None
+
+
 def latest(
     connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", volume: Volume, before: Place, limit: int
-) -> list[Place]:
-    """Return the events of a volume that match and were said last before a place, the latest first."""
-    match, condition = wanted.match, wanted.condition
-    if wanted.live is None:
-        return volumes.latest(connection, volume, match, condition, before, limit)
-    # Most are live, or not: twice as many as are asked for are mostly enough, and are looked at once.
-    found: list[Place] = []
-    while len(found) < limit and (some := volumes.latest(connection, volume, match, condition, before, 2 * limit)):
-        found += [place for place in some if is_wanted(connection, wanted, place.event, paths, float("inf"))]
-        before = some[-1]
-    return found[:limit]
+) -> Part:
+    """Return some of the events of a volume that match and were said last before a place."""
+    most = max(2 * limit, _LOOKED_AT) if wanted.is_checked else limit
+    some = volumes.latest(connection, volume, wanted.match, wanted.condition, before, most)
+    kept, done = checked(connection, wanted, paths, [place.event for place in some], ends=time.monotonic() + _SECONDS)
+    if done < len(some):
+        reached: Place | None = some[done - 1] if done else before
+    else:
+        reached = some[-1] if len(some) == most else None
+    are_kept = set(kept)
+    return Part([place for place in some if place.event in are_kept], reached)
 
 
 def live_of(
     connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", ranked: Sequence[Ranked]
 ) -> tuple[list[Ranked], int]:
     """Return those of ranked events that are live or not, as it is wanted, and how many there was time for."""
-    found: list[Ranked] = []
-    ends = time.monotonic() + _SECONDS
-    for done, each in enumerate(ranked):
-        try:
-            if is_wanted(connection, wanted, each.event, paths, ends):
-                found.append(each)
-        except OutOfTime:
-            return found, done
-        if time.monotonic() > ends:
-            return found, done + 1
-    return found, len(ranked)
+    events = [each.event for each in ranked]
+    kept, done = checked(connection, wanted, paths, events, ends=time.monotonic() + _SECONDS)
+    are_kept = set(kept)
+    return [each for each in ranked if each.event in are_kept], done
 
 
 class Look(NamedTuple):
@@ -129,6 +165,7 @@ class Look(NamedTuple):
         live: which hits are shown; ``None`` for all.
         thinking: whether a snippet may be what a model thought.
         scores: those of the hits, if they are ranked.
+        patterns: what else is marked.
     """
 
     wanted: Sequence[Wanted] = ()
@@ -136,6 +173,7 @@ class Look(NamedTuple):
     live: bool | None = None
     thinking: bool = True
     scores: Mapping[int, float] | None = None
+    patterns: Sequence[Pattern] = ()
 
 
 class Shown(NamedTuple):
@@ -165,7 +203,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
             continue
         text = text_of(kind, content, data_json)
         said = text if look.thinking else text_of(kind, content, data_json, thinking=False)
-        found = snippet(said, look.wanted, look.size)
+        found = snippet(said, look.wanted, look.size, [pattern.marked(said) for pattern in look.patterns])
         hits.append(
             {
                 "id": event_id,
@@ -178,7 +216,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 "time": when,
                 **({} if sent is None else {"sent": sent}),
                 "live": live,
-                **({"thinking": True} if _has_more(text, said, look.wanted) else {}),
+                **({"thinking": True} if _has_more(text, said, look) else {}),
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
                 "score": score(text, look.wanted) if look.scores is None else look.scores[event_id],
@@ -189,12 +227,14 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
     return Shown(hits, len(events))
 
 
-def _has_more(text: str, said: str, wanted: Sequence[Wanted]) -> bool:
+def _has_more(text: str, said: str, look: Look) -> bool:
     """Return whether a text has something that is searched for, and what was said of it has not."""
     if text == said:
         return False
-    forms = [each.forms for each in wanted]
-    return {mark.of for mark in marks(text, forms)} != {mark.of for mark in marks(said, forms)}
+    forms = [each.forms for each in look.wanted]
+    return {mark.of for mark in marks(text, forms)} != {mark.of for mark in marks(said, forms)} or any(
+        pattern.marked(text) and not pattern.marked(said) for pattern in look.patterns
+    )
 
 
 def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]]) -> set[int]:

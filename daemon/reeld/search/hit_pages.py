@@ -92,7 +92,7 @@ class HitPages:
             look: how they are shown; what is marked comes from the criteria.
         """
         events, reached = await self._find(wanted, limit, below)
-        hits = await self._show(look._replace(wanted=wanted_of(wanted.query.terms), live=wanted.live), events)
+        hits = await self._show(_of(wanted, look), events)
         return HitPage(hits, str(reached) if reached else None, self._index.behind)
 
     async def latest(self, wanted: Criteria, limit: int, before: Place, look: Look) -> HitPage:
@@ -104,19 +104,36 @@ class HitPages:
             before: only events before this place.
             look: how they are shown; what is marked comes from the criteria.
         """
+        found, following = await self._latest(wanted, limit, before)
+        hits = await self._show(_of(wanted, look), [place.event for place in found])
+        return HitPage(hits, following and f"{following.event}.{following.said}", self._index.behind)
+
+    async def _latest(self, wanted: Criteria, limit: int, before: Place) -> tuple[list[Place], Place | None]:
+        """Return the places of the latest events, and the one before which there may be more.
+
+        Each volume is searched backwards, the one first in which there may be something later than in the others. So
+        whatever time there is, what has been found later than where all of them have arrived is complete.
+        """
         found: list[Place] = []
         ends, paths = time.monotonic() + _PATIENCE, Paths()
-        for volume in await self._volumes():
-            if len(found) == limit and volume.newest < found[-1].said:
-                continue
-            part = partial(finding.latest, wanted=wanted, paths=paths, volume=volume, before=before, limit=limit)
-            found = sorted({*found, *await self._index.read(part)}, reverse=True)[:limit]
+        arrived = {volume: min(before, Place(volume.newest + 1, 0)) for volume in await self._volumes()}
+        while arrived:
+            volume = max(arrived, key=arrived.__getitem__)
+            if len(found) == limit and arrived[volume] <= found[-1]:
+                break
+            part = await self._index.read(
+                partial(
+                    finding.latest, wanted=wanted, paths=paths, volume=volume, before=arrived.pop(volume), limit=limit
+                )
+            )
+            found = sorted({*found, *part.places}, reverse=True)[:limit]
+            if part.reached is not None:
+                arrived[volume] = part.reached
             if time.monotonic() > ends:
                 break
-        look = look._replace(wanted=wanted_of(wanted.query.terms), live=wanted.live)
-        hits = await self._show(look, [place.event for place in found])
-        following = f"{found[-1].event}.{found[-1].said}" if len(found) == limit else None
-        return HitPage(hits, following, self._index.behind)
+        front = max(arrived.values(), default=None)
+        complete = [place for place in found if front is None or place >= front]
+        return complete, complete[-1] if len(complete) == limit else front
 
     async def best(self, wanted: Criteria, limit: int, start: Start, look: Look) -> HitPage:
         """Return a page of the best hits.
@@ -200,3 +217,7 @@ class HitPages:
             hits += some.hits
             done += some.done
         return hits
+
+
+def _of(wanted: Criteria, look: Look) -> Look:
+    return look._replace(wanted=wanted_of(wanted.query.terms), live=wanted.live, patterns=wanted.patterns)

@@ -14,6 +14,8 @@
 ``after:yesterday``       on this day or later, or at this time or later; :mod:`reel.reading.moments` has what is a time
 ``live:no``               not in the current conversation; ``live:yes`` in it
 ``in:/a/directory``       of agents that were begun there or below; several are alternatives
+``has:TEXT``              with this text, letter by letter but for case: a part of a word, ``has:"a + b"``
+``/EXPRESSION/``          with a match of this regular expression; :mod:`reeld.search.patterns`
 ========================  ==============================================================
 
 A filter with an invalid value is treated as text. A query that consists of ``-words`` only searches for these words:
@@ -38,10 +40,16 @@ MIN_PREFIX = 2
 # Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin with it:
 # 10 ms for two letters, which blocks everything else.
 MAX_PREFIXES = 5
+# Patterns of a query; the rest is ignored.
+MAX_PATTERNS = 8
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
-    r"""(?P<sign>-(?!-)|\+)?(?:(?P<field>role|agent|tag|before|after|live|in):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
-    re.IGNORECASE,
+    r"""
+    (?<!\S)(?P<no>-?)/(?P<regex>(?:[^/\\\n]|\\.)+)/(?!\S)
+    | (?P<sign>-(?!-)|\+)?(?:(?P<field>role|agent|tag|before|after|live|in|has):)?
+      (?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # Characters of a query for agents that are used; no title is longer.
 MAX_QUERY = 1024
@@ -76,12 +84,22 @@ class Filters(NamedTuple):
     dirs: tuple[str, ...] = ()
 
 
+class TypedPattern(NamedTuple):
+    """A regular expression, or a piece of text, that a text must have or must not; ``at`` is its place in the query."""
+
+    text: str
+    at: int
+    is_regex: bool = False
+    is_excluded: bool = False
+
+
 class Query(NamedTuple):
-    """A query: a text must contain a term of each group, and no excluded term."""
+    """A query: a text must contain a term of each group, no excluded term, and all patterns."""
 
     groups: tuple[tuple[Term, ...], ...] = ()
     excluded: tuple[Term, ...] = ()
     filters: Filters = Filters()
+    patterns: tuple[TypedPattern, ...] = ()
 
     @property
     def terms(self) -> list[Term]:
@@ -93,11 +111,16 @@ def parse_query(text: str) -> Query:
     """Parse what a person typed."""
     groups: list[list[Term]] = []
     excluded: list[Term] = []
+    patterns: list[TypedPattern] = []
     filters = Filters()
     joins, room, prefixes = False, MAX_WORDS, MAX_PREFIXES
     for lexeme in _LEXEME.finditer(text):
         if lexeme[0] == "OR":
             joins = bool(groups)
+            continue
+        if (pattern := _typed_pattern(lexeme)) is not None:
+            if len(patterns) < MAX_PATTERNS:
+                patterns.append(pattern)
             continue
         value = lexeme["word"] if lexeme["phrase"] is None else lexeme["phrase"]
         if lexeme["field"] and not lexeme["sign"] and (more := _filtered(filters, lexeme["field"].lower(), value)):
@@ -118,9 +141,18 @@ def parse_query(text: str) -> Query:
         else:
             groups.append([term])
         joins = False
-    if not groups:
+    if not groups and not patterns:
         groups, excluded = [[term] for term in excluded], []
-    return Query(tuple(map(tuple, groups)), tuple(excluded), filters)
+    return Query(tuple(map(tuple, groups)), tuple(excluded), filters, tuple(patterns))
+
+
+def _typed_pattern(lexeme: re.Match[str]) -> TypedPattern | None:
+    if lexeme["regex"] is not None:
+        return TypedPattern(lexeme["regex"], lexeme.start("regex"), is_regex=True, is_excluded=bool(lexeme["no"]))
+    which = "word" if lexeme["phrase"] is None else "phrase"
+    if (lexeme["field"] or "").lower() == "has" and lexeme[which]:
+        return TypedPattern(lexeme[which], lexeme.start(which), is_excluded=lexeme["sign"] == "-")
+    return None
 
 
 def _term(lexeme: re.Match[str]) -> Term | None:

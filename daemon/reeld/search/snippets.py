@@ -38,11 +38,24 @@ class Snippet(NamedTuple):
     matches: list[tuple[int, int]]
 
 
-def snippet(text: str, wanted: Sequence[Wanted], size: int = SIZE) -> Snippet:
-    """Return the piece of a text with the most and rarest words, or its beginning."""
+def snippet(
+    text: str, wanted: Sequence[Wanted], size: int = SIZE, others: Sequence[Sequence[tuple[int, int]]] = ()
+) -> Snippet:
+    """Return the piece of a text with the most and rarest words, or its beginning.
+
+    Args:
+        text: the text.
+        wanted: the words.
+        size: how many characters the piece has at most.
+        others: the places of what else is marked, one sequence for each thing.
+    """
     found = marks(text, [each.forms for each in wanted])
+    found = sorted(
+        found + [Mark(*place, number) for number, places in enumerate(others, len(wanted)) for place in places]
+    )
+    weights = [*(each.weight for each in wanted), *(1.0 for _ in others)]
     before = int(size * _BEFORE)
-    begin = max(0, _best(found, [each.weight for each in wanted], size - before) - before)
+    begin = max(0, _best(found, weights, size - before) - before)
     if begin and (space := text.find(" ", begin, begin + before)) > 0:
         begin = space + 1
     end = min(len(text), begin + size)

@@ -48,7 +48,7 @@ PROTOCOL = {
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
     " without_tag? thinking?",
-    "hits": "query limit? after? above?",
+    "hits": "query limit? after? above? order? wait?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then? upto?",
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",

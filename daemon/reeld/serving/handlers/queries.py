@@ -77,6 +77,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "copies",
             "thinking",
             "listed_dirs",
+            "patterns",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -11,6 +11,7 @@ from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.index import KINDS
+from reeld.search.patterns import compiled
 from reeld.search.query import Filters, Query, parse_query
 from reeld.search.ranking import Freshness
 from reeld.search.volumes import Place
@@ -34,13 +35,15 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
         until=min(_given(typed.until, asked.until), default=None),
     )
 
+    patterns = compiled(parsed.patterns)
+
     async def run() -> Result:
         if asked.wait:
             await services.search.catch_up(asked.wait / 1000)
         wanted = await _wanted(services, parsed._replace(filters=filters), asked)
-        if wanted is None or (not parsed.groups and asked.query.strip() and typed == Filters()):
+        if wanted is None or (not parsed.groups and not patterns and asked.query.strip() and typed == Filters()):
             return {"hits": [], "more": False, "behind": services.search.behind}
-        found = await _page(services, wanted, asked)
+        found = await _page(services, wanted._replace(patterns=patterns), asked)
         following = {} if found.next is None else {"next": found.next}
         instead = {"instead": dict(found.instead)} if found.instead else {}
         return {"hits": found.hits, "more": found.next is not None, **following, **instead, "behind": found.behind}
@@ -53,7 +56,9 @@ async def _page(services: Services, wanted: Criteria, asked: params.Search) -> H
     first, *others = asked.after or (None,)
     if asked.order is None:
         return await services.search.pages.newest(wanted, asked.limit, first, look)
-    if asked.order == "newest" or not wanted.query.groups:  # nothing tells which hits are better
+    # A pattern is looked for in every event with the words, not only in the best ones. And without words, nothing tells
+    # which hits are better.
+    if asked.order == "newest" or wanted.patterns or not wanted.query.groups:
         before = _END if first is None else Place(others[0] if others else _END.said, first)
         return await services.search.pages.latest(wanted, asked.limit, before, look)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)
@@ -63,7 +68,8 @@ async def _page(services: Services, wanted: Criteria, asked: params.Search) -> H
 
 def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
     """Search, and return the hits with the lines that show them, and with what to look for in their messages."""
-    searched = search(services, call, params.Search(asked.query, limit=asked.limit, after=asked.after))
+    searching = params.Search(asked.query, order=asked.order, limit=asked.limit, after=asked.after, wait=asked.wait)
+    searched = search(services, call, searching)
 
     async def run() -> Result:
         page = await searched.run()

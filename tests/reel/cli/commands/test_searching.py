@@ -54,6 +54,15 @@ def test_what_was_just_said(reel: Reel, client: Client, name: str) -> None:
     assert 1 == len(reel("search", "--newest", f"xx{name}", "--json").documents)
 
 
+def test_a_piece_of_text(reel: Reel, client: Client, name: str) -> None:
+    """``has:`` finds a part of a word, and ``-has:`` leaves out what has it; the daemon refuses what is too long."""
+    client.add(name, ["first getUserName", "second getUserName"], create=True)
+
+    found = reel("search", f"agent:{name} has:tUserN -has:sec", "--json").documents
+    assert ["first getUserName"] == [hit["snippet"] for hit in found]
+    assert "at most 1000" in reel("search", f"has:{'x' * 2000}").err
+
+
 def test_conversations_with_hits(reel: Reel, client: Client, name: str) -> None:
     """``-l`` prints the name of each conversation once, at most as many as asked for."""
     word = "".join(char for char in name if char.isalnum())

@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams, NotFound, Storage
+from reeld.search import finding, hit_pages
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -123,6 +124,14 @@ async def test_hit(peer: Peer) -> None:
         ("after:2000-01-01 cards", ["a deck of cards"]),
         ("live:no deck", []),
         ("***", []),
+        ("has:arseHttp", ["deck parseHttpUrl"]),
+        ("has:p_u", ["use parse_http_url"]),
+        ("/a tape/", ["how do I clean a tape deck?"]),
+        ("deck -has:tape", ["deck parseHttpUrl", "a deck of cards"]),
+        ("-cards has:deck", ["deck parseHttpUrl", "how do I clean a tape deck?"]),
+        ("deck has:tape role:assistant", []),
+        ("has:deck agent:other", ["deck parseHttpUrl", "a deck of cards"]),
+        ("live:no has:deck", []),
     ],
 )
 async def test_queries(peer: Peer, query: str, expected: list[str]) -> None:
@@ -335,3 +344,41 @@ async def test_what_comes_back_by_way_of_a_clone(peer: Peer, services: Services)
 
     live = [{hit["snippet"]: hit["live"] for hit in reply["hits"]} for reply in (cleared, back)]
     assert [{"before": False, "apart": False}, {"before": True, "apart": False}] == live
+
+
+@pytest.mark.parametrize("order", [None, "newest", "best", "fresh"])
+async def test_patterns_in_every_order(peer: Peer, order: str | None) -> None:
+    """A pattern is a condition in every order, and its matches are marked; pages go on where the last one ended."""
+    seen: list[str] = []
+    after: dict[str, str] = {}
+    while True:
+        reply = await peer.call(
+            "search", "has:EcK", {"limit": 1, **({} if order is None else {"order": order}), **after}
+        )
+        seen += [hit["snippet"][slice(*hit["matches"][0])] for hit in reply["hits"]]
+        if not reply["more"]:
+            break
+        after = {"after": reply["next"]}
+
+    assert ["eck"] * 3 == seen
+
+
+async def test_a_page_without_time(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that end early lose nothing: the next one goes on where all volumes have arrived."""
+    monkeypatch.setattr(hit_pages, "_PATIENCE", 0.0)
+    monkeypatch.setattr(finding, "_SECONDS", 0.0)
+    monkeypatch.setattr(finding, "_LOOKED_AT", 2)
+    seen: list[str] = []
+    reply = await peer.call("search", "has:deck", {"order": "newest", "limit": 2})
+    seen += texts(reply)
+    while reply["more"]:
+        reply = await peer.call("search", "has:deck", {"order": "newest", "limit": 2, "after": reply["next"]})
+        seen += texts(reply)
+
+    assert ["deck parseHttpUrl", "a deck of cards", "how do I clean a tape deck?"] == seen
+
+
+async def test_a_pattern_that_is_none(peer: Peer) -> None:
+    """A pattern that cannot be used is refused, with its place."""
+    with pytest.raises(InvalidParams, match="at most 1000 are allowed, at character 10 of the query"):
+        await peer.call("search", f"deck has:{'x' * 50_000}")

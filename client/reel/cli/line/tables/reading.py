@@ -75,14 +75,15 @@ COMMANDS = (
         "two that are as good, the newer one. A hit may lack words, and says which. It\n"
         'must have a +word and "a phrase". -without, one OR other and prefix* work, and\n'
         "so do role:tool, agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR and\n"
-        "live:no (no longer in the conversation). TIME is a date such as 2026-11-01 or\n"
-        "2026-11, a day such as today, yesterday or monday, last-week, this-month, or\n"
-        "how long ago: 12h, 7d, 3mo. Days are local ones. in:DIR is about what was begun\n"
-        "in that directory, below it, or in another worktree of its repository; here:\n"
-        "and in:. are this directory. At a terminal, a filter that means nothing is an\n"
-        "error. Without QUERY, it searches as you type there. Exits with status 1 if\n"
-        "nothing was found or chosen; a message says so at a terminal only, with what a\n"
-        "part of the query would find.",
+        "live:no (no longer in the conversation). has:TEXT is a piece of text, and\n"
+        "'/get\\w+Name/' a regular expression: what has all of them, the latest first.\n"
+        "TIME is a date such as 2026-11-01 or 2026-11, a day such as today, yesterday or\n"
+        "monday, last-week, this-month, or how long ago: 12h, 7d, 3mo. Days are local\n"
+        "ones. in:DIR is about what was begun in that directory, below it, or in another\n"
+        "worktree of its repository; here: and in:. are this directory. At a terminal, a\n"
+        "filter that means nothing is an error. Without QUERY, it searches as you type\n"
+        "there. Exits with status 1 if nothing was found or chosen; a message says so at\n"
+        "a terminal only, with what a part of the query would find.",
     ),
     Command(
         "show",

@@ -1,0 +1,114 @@
+"""Patterns: a piece of text or a regular expression that a text must have, letter by letter.
+
+Regular expressions run in RE2, whose time grows with the text and nothing else. Python's ``re`` goes back and tries
+again: a pattern that somebody sends would hold up a thread for years. What is too large to be matched within a second
+in the longest text is refused.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from itertools import islice
+from typing import Any, NamedTuple
+
+from reel.base.errors import InvalidParams
+from reel.base.installation import install_command
+from reeld.search.query import TypedPattern
+
+# Characters of a pattern.
+_LONGEST = 1000
+# Steps of a compiled expression, and bytes for it and for what it remembers of a text: `[ab]*a[ab]{200}c` has 207
+# steps, and takes 0.8 s for a text of a million characters that it was made for.
+_STEPS = 256
+_MEMORY = 8 << 20
+# How many matches are marked in one text, and the seconds after which no more are looked for.
+_MARKED, _MARKING = 1000, 0.02
+# Characters of a pattern, or of a part of it, that an error shows.
+_SHOWN = 60
+_IS_PLAIN = re.compile(r"[\w\s/\"'#%&,:;<=>@`~!-]*")
+
+
+class Pattern(NamedTuple):
+    """What a text must have, or must not have; ``matches`` yields the places of the matches in a text."""
+
+    matches: Callable[[str], Iterator[tuple[int, int]]]
+    is_excluded: bool = False
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text has it, or does not, as it is wanted."""
+        return any(True for _ in self.matches(text)) != self.is_excluded
+
+    def marked(self, text: str) -> list[tuple[int, int]]:
+        """Return the matches in a text that are shown; an empty one is not."""
+        if self.is_excluded:
+            return []
+        ends = time.monotonic() + _MARKING
+        found: list[tuple[int, int]] = []
+        for begin, end in islice(self.matches(text), _MARKED):
+            if begin < end:
+                found.append((begin, end))
+            if time.monotonic() > ends:
+                break
+        return found
+
+
+def compiled(typed: Iterable[TypedPattern]) -> tuple[Pattern, ...]:
+    """Return the patterns of a query, ready to be used.
+
+    Raises:
+        InvalidParams: one is not a regular expression, or too large; the error says where.
+    """
+    return tuple(map(_pattern, typed))
+
+
+def _pattern(typed: TypedPattern) -> Pattern:
+    if len(typed.text) > _LONGEST:
+        raise _refused(typed, f"has {len(typed.text)} characters; at most {_LONGEST} are allowed")
+    if typed.is_regex and not _IS_PLAIN.fullmatch(typed.text):
+        expression = _expression(typed)
+    else:  # nothing to go back to and try again
+        expression = re.compile(re.escape(typed.text), re.IGNORECASE)
+
+    def matches(text: str) -> Iterator[tuple[int, int]]:
+        for found in expression.finditer(text):
+            yield found.span()
+
+    return Pattern(matches, typed.is_excluded)
+
+
+def _expression(typed: TypedPattern) -> Any:
+    try:
+        re2 = import_module("re2")
+    except ImportError:
+        command = install_command("regex")
+        raise _refused(typed, f"needs google-re2 where the daemon runs: {command}; has:TEXT needs nothing") from None
+    options = re2.Options()
+    options.case_sensitive = options.log_errors = False
+    options.never_capture, options.max_mem = True, _MEMORY
+    try:
+        expression = re2.compile(typed.text, options)
+    except re2.error as error:
+        said = error.args[0] if error.args else b""
+        told = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        raise _refused(typed, "is not a regular expression of RE2", *told.partition(": ")[::2]) from None
+    if expression.programsize > _STEPS:
+        raise _refused(typed, f"is too large: it has {expression.programsize} steps, and at most {_STEPS} are allowed")
+    return expression
+
+
+def _refused(typed: TypedPattern, problem: str, reason: str = "", part: str = "") -> InvalidParams:
+    """Return the error for a pattern.
+
+    Args:
+        typed: the pattern.
+        problem: what is wrong with it; the rest of a sentence that begins with the pattern.
+        reason: what RE2 says.
+        part: the part that it is about.
+    """
+    shown = typed.text if len(typed.text) <= _SHOWN else f"{typed.text[:_SHOWN]}…"
+    # Where a part is that occurs again, RE2 does not say.
+    at = typed.at + 1 + (typed.text.index(part) if typed.text.count(part) == 1 else 0)
+    where = f", at character {at} of the query" + (f": {part[:_SHOWN]}" if part else "")
+    told = f": {reason}" if reason else ""
+    return InvalidParams(f"query: the pattern {shown} {problem}{told}{where}", field="query", at=at)
