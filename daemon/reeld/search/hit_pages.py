@@ -38,7 +38,7 @@ class Readable(Protocol):
 
 
 class HitPage(NamedTuple):
-    """A page of hits, the start of the next one, and how many events are not in the index yet.
+    """A page of hits, the start of the next one, and how many events were not in the index when the search began.
 
     ``instead`` has what was searched for instead of words that no event has.
     """
@@ -91,9 +91,10 @@ class HitPages:
             below: only events with a smaller id.
             look: how they are shown; what is marked comes from the criteria.
         """
+        behind = self._index.behind
         events, reached = await self._find(wanted, limit, below)
         hits = await self._show(_of(wanted, look), events)
-        return HitPage(hits, str(reached) if reached else None, self._index.behind)
+        return HitPage(hits, str(reached) if reached else None, behind)
 
     async def latest(self, wanted: Criteria, limit: int, before: Place, look: Look) -> HitPage:
         """Return a page of hits in the order in which they were said, the latest first.
@@ -104,9 +105,10 @@ class HitPages:
             before: only events before this place.
             look: how they are shown; what is marked comes from the criteria.
         """
+        behind = self._index.behind
         found, following = await self._latest(wanted, limit, before)
         hits = await self._show(_of(wanted, look), [place.event for place in found])
-        return HitPage(hits, following and f"{following.event}.{following.said}", self._index.behind)
+        return HitPage(hits, following and f"{following.event}.{following.said}", behind)
 
     async def _latest(self, wanted: Criteria, limit: int, before: Place) -> tuple[list[Place], Place | None]:
         """Return the places of the latest events, and the one before which there may be more.
@@ -144,6 +146,7 @@ class HitPages:
             start: where the page begins.
             look: how they are shown; what is marked comes from the criteria.
         """
+        behind = self._index.behind
         plan = await self._index.read(partial(ranking.plan, query=wanted.query))
         top = self._index.indexed + 1 if start.top is None else start.top
         end = min(start.offset + limit, MOST_RANKED)
@@ -164,7 +167,7 @@ class HitPages:
         following = start.following(top, end) if end < len(ranked) else None
         # The known words are those of all agents, the hidden ones too.
         instead = {} if wanted.hidden else plan.instead
-        return HitPage(hits, following, self._index.behind, instead)
+        return HitPage(hits, following, behind, instead)
 
     async def _ranked(
         self, plan: Plan, condition: Condition, below: int, fresh: Freshness | None, limit: int

@@ -12,6 +12,7 @@ import pytest
 from reel.base.errors import InvalidParams
 from reeld.search import finding, hit_pages, volumes
 from reeld.search.criteria import Criteria
+from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
@@ -96,12 +97,12 @@ async def answers(search: Search, query: str) -> list[Any]:
         return [error.message]
     pages = search.pages
     found: list[HitPage] = [
-        await pages.newest(wanted, 10, None, 240),
-        await pages.latest(wanted, 10, Place(1 << 60, 0), 240),
-        await pages.latest(wanted._replace(live=True), 10, Place(500_000, 0), 240),
+        await pages.newest(wanted, 10, None, Look()),
+        await pages.latest(wanted, 10, Place(1 << 60, 0), Look()),
+        await pages.latest(wanted._replace(live=True), 10, Place(500_000, 0), Look()),
     ]
     if parsed.groups and not parsed.patterns:
-        found += [await pages.best(wanted, 10, Start(None, 0, fresh), 240) for fresh in (None, Freshness(10**6))]
+        found += [await pages.best(wanted, 10, Start(None, 0, fresh), Look()) for fresh in (None, Freshness(10**6))]
     return [page._replace(behind=0) for page in found]
 
 
