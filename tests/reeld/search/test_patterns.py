@@ -46,11 +46,17 @@ def test_words_beside_a_pattern() -> None:
         ("has:.*", "a.b", []),
         ("has:ř", "PŘÍ", [(1, 2)]),
         ("/tape deck/", "a Tape Deck", [(2, 11)]),
+        ("has:ΟΔΟΣ", "\u0130 οδος", [(2, 6)]),
     ],
 )
 def test_pieces_of_text(query: str, text: str, expected: list[tuple[int, int]]) -> None:
     """A piece of text is found as it is, in either case; an expression without signs is one."""
     assert expected == pattern(query).marked(text)
+
+
+def test_a_piece_that_is_almost_everywhere() -> None:
+    """A piece that fits at each place but for its end takes a time that grows with the text alone."""
+    assert not pattern(f"has:{'a' * 999}b").accepts("a" * 1_000_000)
 
 
 def test_a_negative_one() -> None:
