@@ -55,6 +55,7 @@ _PACKAGES = {
     "nvim": "neovim",
 }
 _REMEDIES = {
+    "google-re2 is not installed": "pip install '.[regex]'",
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
     "agent-framework-core is not installed": "make install",
