@@ -288,8 +288,10 @@ def test_which_files_are_exports(tmp_path: Path) -> None:
     """Of the JSON files in a directory those that may be one; a file that is named is one, or is reported."""
     exported(tmp_path, turn())
     (tmp_path / "auth.json").write_text('{"anthropic": {"type": "api", "key": "k"}}')
+    (tmp_path / "sessions.json").mkdir()
+    found = TOOL.discover(tmp_path)
 
-    assert ["session.json"] == [Path(source.path).name for source in TOOL.discover(tmp_path).sources]
+    assert (["session.json"], []) == ([Path(source.path).name for source in found.sources], found.problems)
     (source,) = TOOL.discover(tmp_path / "auth.json").sources
     reading = TOOL.open(source)
     assert [] == said(list(reading.steps()))

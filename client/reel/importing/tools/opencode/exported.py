@@ -35,7 +35,7 @@ def exports_at(root: Path, tool: str, problems: list[Problem]) -> Iterator[Sourc
         try:
             if path.is_symlink():
                 problems.append(Problem(str(path), 0, "is a link, which is not followed"))
-            elif is_named or _may_be_export(path):
+            elif is_named or (path.is_file() and _may_be_export(path)):
                 status = path.stat()
                 yield Source(str(path), tool, status.st_size, status.st_mtime_ns, about={"form": FORM})
         except OSError as error:
