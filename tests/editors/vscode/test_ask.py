@@ -6,7 +6,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.editors.texts import texts
-from tests.editors.vscode.driver import VSCode
+from tests.editors.vscode.driver import VSCode, script
 
 ANSWER = 'echo "out"; reel add "$REEL_AGENT" --role assistant "an answer"'
 
@@ -47,3 +47,15 @@ def test_closing_vs_code_ends_the_command(built: Path, environment: dict[str, st
     editor.run("ask", answers=[""])
 
     assert 0 == editor.close()
+
+
+def test_no_command_to_ask_with_in_vs_code(built: Path, environment: dict[str, str]) -> None:
+    """If the command is not found, the error says so, and what to do."""
+    body = """
+        const {Asking} = require('./out/src/editor/asking');
+        const asking = new Asking(['reel-is-not-here', 'ask'], '/no/socket', () => {});
+        say(await new Promise((failed) => asking.start('demo', failed)));
+    """
+    said = "there is no command reel-is-not-here to ask with: install reel as its README says, or set reel.command"
+
+    assert [f"demo: {said}"] == script(built, environment, body)

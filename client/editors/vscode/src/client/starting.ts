@@ -5,6 +5,8 @@ import { NotRunning } from "./errors";
 
 /** In milliseconds; `reel start` gives up by itself before that. */
 const TIMEOUT = 60_000;
+/** What to do if the command `reel` is not found. */
+export const REMEDY = "install reel as its README says, or set reel.command";
 
 /**
  * Start a daemon on a socket, unless one answers there, and wait until it answers.
@@ -30,8 +32,7 @@ export function pythonPath(): string {
 
 function reason(error: Error & { code?: unknown }, command: string, socket: string, complaints: string): string {
   if (error.code === "ENOENT") {
-    const remedy = "install reel as its README says, or set reel.command";
-    return `no daemon answers on ${socket}, and there is no command ${command} to start one: ${remedy}`;
+    return `no daemon answers on ${socket}, and there is no command ${command} to start one: ${REMEDY}`;
   }
   const last = complaints.trim().split("\n").at(-1)!.replace(/^reel: ([a-z_]+: )?/, "");
   return `no daemon answers on ${socket}: ${last || `${command} start ended with status ${error.code}`}`;

@@ -2,7 +2,7 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { ReelError } from "../client";
-import { pythonPath } from "../client/starting";
+import { pythonPath, REMEDY } from "../client/starting";
 
 function refusal(text: string): ReelError {
   return new ReelError(-32602, `invalid_params: ${text}`, { name: "invalid_params" });
@@ -41,7 +41,9 @@ export class Asking {
     const child = spawn(program, words, { shell: isLine, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
     let errors = "";
     child.stderr.on("data", (data) => (errors += data));
-    child.on("error", (error) => (errors += error.message));
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      errors += error.code === "ENOENT" ? `there is no command ${program} to ask with: ${REMEDY}` : error.message;
+    });
     child.on("close", (status) => {
       const stopped = !this.running.delete(name);
       const last = errors.trim().split("\n").at(-1);
