@@ -87,8 +87,9 @@
 
 (defun reel-list-table ()
   "Return a completion table of the names of all conversations.
-A name with a generated id has its shortest form.  They are read once, so every style of completion works, in the order of the
-list, with what each is about."
+A name with a generated id has its shortest form.  They are read once, so
+every style of completion works, in the order of the list, with what each
+is about."
   (let* ((agents (reel-list-agents))
          (names (mapcar #'reel-list--name agents))
          (by-name (make-hash-table :test #'equal)))
