@@ -118,9 +118,11 @@ class Shim:
         return self._journal.stat().st_size
 
     def done(self, since: int = 0) -> Iterator[Done]:
-        """Read the journal from an offset."""
+        """Read the journal of one run from an offset; a record that the end of the daemon cut is left out."""
         with self._journal.open("rb") as file:
             file.seek(since)
             while len(header := file.read(_RECORD.size)) == _RECORD.size:
                 op, where, offset, length = _RECORD.unpack(header)
-                yield Done(Op(op), where, offset, file.read(length))
+                data = file.read(length)
+                if len(data) == length:
+                    yield Done(Op(op), where, offset, data)

@@ -35,8 +35,9 @@ def record_work(shimmed: CrashingDaemon, shim: Shim, *, faults: bool = False) ->
     Returns:
         the recorded calls on the disk, and the log.
     """
-    since, workload = shim.mark(), Workload(shimmed, seed=200)
+    done, workload = list[Done](), Workload(shimmed, seed=200)
     for _ in range(2):
+        since = shim.mark()
         shimmed.start()
         with workload.load():
             for turn in range(5 if LONG else 3):
@@ -45,7 +46,7 @@ def record_work(shimmed: CrashingDaemon, shim: Shim, *, faults: bool = False) ->
                 workload.wait_for_commands(50)
             shimmed.kill()
         shim.calm()
-    done = list(shim.done(since))
+        done += shim.done(since)
     shimmed.start()
     workload.verify()
     shimmed.end()
