@@ -41,7 +41,7 @@ FRAMEWORKS: Final = {
 
 @contextmanager
 def imported(extra: str) -> Iterator[None]:
-    """Say of an import that fails in this block which version of a framework there is, and which ones were tested.
+    """Raise, for an import that fails in this block, an error with the installed version and those that were tested.
 
     Args:
         extra: the extra that brings the framework.

@@ -73,7 +73,7 @@ def for_people(message: str) -> str:
 
 
 def _kept_remedy(error: ReelError, agent: str) -> str:
-    """Return where an answer that was refused is, by the name that a person knows; empty if there is none."""
+    """Return how to place an answer that was refused and kept; empty if none was, or the conversation is unknown."""
     kept = error.data.get("kept")
     return f"it is kept as #{kept}; place it with: reel ingest {agent} --kept {kept}" if kept and agent else ""
 

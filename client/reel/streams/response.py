@@ -121,7 +121,7 @@ class IncomingResponse:
 
     @property
     def beginning(self) -> str:
-        """What a text begins with, for whoever is told that it is no answer."""
+        """Return the beginning of a reply that is no answer, for the error."""
         return self._beginning if self._whole is None else "".join(self._whole)[:_QUOTED]
 
     def body(self) -> str:

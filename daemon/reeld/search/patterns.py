@@ -93,8 +93,12 @@ def _expression(typed: TypedPattern) -> Any:
     try:
         re2 = import_module("re2")
     except ImportError:
-        command = install_command("regex")
-        raise _refused(typed, f"needs google-re2 where the daemon runs: {command}; has:TEXT needs nothing") from None
+        raise InvalidParams(
+            "query: the daemon has no google-re2, which a regular expression needs; search for has:TEXT instead, or "
+            f"install it where the daemon runs: {install_command('regex')}",
+            field="query",
+            at=typed.at,
+        ) from None
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     options.never_capture, options.max_mem = True, _MEMORY

@@ -54,10 +54,10 @@ class Stretch(NamedTuple):
     """A part of the way from a node to the root, in one agent's log.
 
     Args:
-        place: where it begins, and how many messages of it are counted.
-        messages: how many these are.
-        newest: the newest message of them; ``None`` if there is none.
-        first_of_a_user: the oldest one of a user; ``None`` if there is none.
+        place: the parameters of the query that reads it: its agent, its end and a limit.
+        messages: the number of messages that were read.
+        newest: the id of the newest message, or ``None``.
+        first_of_a_user: the id of the oldest message of a user, or ``None``.
     """
 
     place: dict[str, int]

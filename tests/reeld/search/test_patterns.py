@@ -81,7 +81,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(patterns, "import_module", missing)
 
-    with pytest.raises(InvalidParams, match=r"needs google-re2 where the daemon runs: .*has:TEXT"):
+    with pytest.raises(InvalidParams, match=r"no google-re2, .*has:TEXT instead, or install it .*: .*regex"):
         pattern("/a+/")
     assert pattern("/usr/").accepts("USR")
 

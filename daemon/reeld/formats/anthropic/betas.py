@@ -99,6 +99,6 @@ def header(extra: Json, known: frozenset[str]) -> list[str]:
 
 
 def _named(extra: Json) -> list[str]:
-    """Return the names in ``extra``, once each; what are no names is refused later."""
+    """Return the names in ``extra``, once each; anything else is refused later."""
     given: list[Any] = [extra.get(key) for key in KEYS]
     return list(dict.fromkeys(one for names in given if type(names) is list for one in names if _is_name(one)))
