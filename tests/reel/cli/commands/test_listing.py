@@ -91,6 +91,7 @@ def test_list_with_the_filters_of_a_search(reel: Reel, client: Client, name: str
     [
         ("after:yesterdy", "after:yesterdy is no time (did you mean after:yesterday?)"),
         ("role:user", "role: is about messages; find them with: reel search role:user"),
+        ("has:tape", "has: is about messages; find them with: reel search has:tape"),
         ("in:", "in: has no value"),
     ],
 )
