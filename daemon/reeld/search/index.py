@@ -30,11 +30,11 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 4
+VERSION = 5
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Starts the words that we generate; no word of a text contains it.
-OWN = "\x80"
+OWN = vocabulary.OWN
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
 # some hundred events take several times as long; with longer ones, new events would become searchable too late.
 _EVENTS = 8000
@@ -136,8 +136,8 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
     if not begun:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
-        volumes.create(connection)
         vocabulary.create(connection)
+        volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
@@ -209,7 +209,7 @@ def _cut_back(connection: sqlite3.Connection) -> None:
     with transaction(connection):
         # FTS5 finds what to delete by its words, which are gone. So whole volumes are read again.
         emptied = volumes.from_event(connection, survivor)
-        for volume in emptied:
+        for volume in emptied[:-1]:  # the words of the last one are not in the table
             vocabulary.remove(connection, volumes.words_of(connection, volume))
         event, checksum = _newest(connection, volumes.cut(connection, emptied))
         connection.execute("UPDATE totals SET (events, words) = (SELECT count(*), coalesce(sum(length), 0) FROM facts)")
@@ -257,6 +257,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
         volume = volumes.last(connection)
         if volume.is_full and event < newest:
             volumes.merge(connection, volume)
+            vocabulary.settle(connection, volumes.counts_of(volume.number))
             volumes.begin(connection, volume.number + 1, event + 1)
             more = True
         else:
@@ -323,14 +324,12 @@ def _document(
     if not text:
         return None
     prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
-    length = len(vocabulary.tokens(prepared.words))
+    length = vocabulary.length(prepared.words)
     return Document(event, *prepared, about, agent, KINDS.index(kind), length, said)
 
 
 def _count(connection: sqlite3.Connection, inserted: Sequence[Document], removed: Sequence[Document]) -> None:
     """Keep the numbers of all events up to date with documents."""
-    vocabulary.add(connection, _words_of(inserted))
-    vocabulary.remove(connection, _words_of(removed))
     words = sum(document.length for document in inserted) - sum(document.length for document in removed)
     connection.execute(
         "UPDATE totals SET events = events + ?, words = words + ?", (len(inserted) - len(removed), words)
@@ -371,6 +370,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     rest = array("q", sorted([*events, *instead]) if instead else events)
     del rest[bisect_left(rest, below) :]
     log = log_of(connection)
+    last = volumes.last(connection).number
     for volume in volumes.down_from(connection, below):
         first = bisect_left(rest, volume.first)
         rows = [row for event in rest[first:] if (row := log.execute(query, (event,)).fetchone()) is not None]
@@ -383,6 +383,9 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
                 _count(connection, others, documents)
+                if volume.number != last:
+                    vocabulary.add(connection, _words_of(others))
+                    vocabulary.remove(connection, _words_of(documents))
 
 
 def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:

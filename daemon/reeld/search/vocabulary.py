@@ -1,7 +1,9 @@
 """The words of the index and how many events have each: how rare a word is, and which known words are near one.
 
 FTS5 knows this of each volume only. Rarity must be that of the whole index, or the order of hits would depend on where
-a volume ends. And to read the words of all volumes takes longer than the rest of a search.
+a volume ends. And to read the words of all volumes takes longer than the rest of a search. So a table has the words of
+all full volumes, and the one that is being filled is asked itself: a view is both. To count the words of each event
+would take as long as all else that the index does with it; FTS5 says what a volume has in 7 us an event.
 
 Hashes, numbers and the like are not counted: they would be most of the table, and are rare anyway.
 """
@@ -13,7 +15,16 @@ from itertools import pairwise
 
 # How FTS5's tokenizer `ascii` divides what the index gives it.
 _TOKEN = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
-_COUNTED = re.compile(r"\D{1,40}\d{0,4}|\d{1,4}")
+# Each byte of a text as a mark of whether it is in a word, and how a word begins.
+_MARKS = bytes(ord("w" if chr(byte).isalnum() or not chr(byte).isascii() else " ") for byte in range(256))
+_BEGINNING = b" w"
+_COUNTED = re.compile(r"[^0-9]{1,40}[0-9]{0,4}|[0-9]{1,4}")
+# The same in SQL, where a word is also none of those that we generate, which begin with this character.
+OWN = "\x80"
+_IS_COUNTED = f"""
+    term NOT GLOB '*[0-9][^0-9]*' AND term NOT GLOB '*[0-9][0-9][0-9][0-9][0-9]*'
+    AND length(rtrim(term, '0123456789')) <= 40 AND substr(term, 1, 1) <> char({ord(OWN)})
+"""
 # From so many letters on, a typing mistake is looked for, and two of them.
 _ONE_MISTAKE, _TWO_MISTAKES = 4, 8
 # The most known words that stand for an unknown one.
@@ -23,13 +34,41 @@ LAST = "\U0010ffff"
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Create the table."""
-    connection.execute("CREATE TABLE vocabulary (word TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+    """Create the table of the words of full volumes."""
+    connection.execute("CREATE TABLE settled (word TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+
+
+def watch(connection: sqlite3.Connection, counts: str) -> None:
+    """Let the vocabulary have the words of the volume that is being filled.
+
+    Args:
+        connection: writes the index.
+        counts: the table with its words.
+    """
+    connection.execute("DROP VIEW IF EXISTS vocabulary")
+    connection.execute(
+        "CREATE VIEW vocabulary AS SELECT word, events FROM settled"  # noqa: S608 - ours
+        f" UNION ALL SELECT term, doc FROM {counts} WHERE {_IS_COUNTED}"
+    )
+
+
+def settle(connection: sqlite3.Connection, counts: str) -> None:
+    """Take over the words of a volume that is full."""
+    connection.execute(
+        f"INSERT INTO settled SELECT term, doc FROM {counts} WHERE {_IS_COUNTED}"  # noqa: S608 - ours
+        " ON CONFLICT (word) DO UPDATE SET events = events + excluded.events"
+    )
 
 
 def tokens(text: str) -> list[str]:
     """Return the words of a text that is prepared for the index, as FTS5 stores them."""
     return _TOKEN.findall(text.lower() if text.isascii() else text)
+
+
+def length(text: str) -> int:
+    """Return how many words a text has that is prepared for the index: of :func:`tokens`, in a tenth of the time."""
+    marked = b" " + text.encode().translate(_MARKS)
+    return marked.count(_BEGINNING)
 
 
 def is_counted(word: str) -> bool:
@@ -38,27 +77,27 @@ def is_counted(word: str) -> bool:
 
 
 def add(connection: sqlite3.Connection, counts: Mapping[str, int]) -> None:
-    """Add to the numbers of events that have words."""
+    """Add to the numbers of events of full volumes that have words."""
     connection.executemany(
-        "INSERT INTO vocabulary VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET events = events + excluded.events",
+        "INSERT INTO settled VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET events = events + excluded.events",
         ((word, events) for word, events in counts.items() if is_counted(word)),
     )
 
 
 def remove(connection: sqlite3.Connection, counts: Mapping[str, int]) -> None:
-    """Subtract from the numbers of events that have words; a word that none has is forgotten."""
+    """Subtract from the numbers of events of full volumes that have words; a word that none has is forgotten."""
     connection.executemany(
-        "UPDATE vocabulary SET events = events - ? WHERE word = ?", ((events, word) for word, events in counts.items())
+        "UPDATE settled SET events = events - ? WHERE word = ?", ((events, word) for word, events in counts.items())
     )
-    connection.executemany("DELETE FROM vocabulary WHERE word = ? AND events <= 0", ((word,) for word in counts))
+    connection.executemany("DELETE FROM settled WHERE word = ? AND events <= 0", ((word,) for word in counts))
 
 
 def events_with(connection: sqlite3.Connection, word: str) -> int:
     """Return how many events have a word; 1 if it is not counted."""
     if not is_counted(word):
         return 1
-    found = connection.execute("SELECT events FROM vocabulary WHERE word = ?", (word,)).fetchone()
-    return 0 if found is None else int(found[0])
+    query = "SELECT coalesce(sum(events), 0) FROM vocabulary WHERE word = ?"
+    return int(connection.execute(query, (word,)).fetchone()[0])
 
 
 def events_with_prefix(connection: sqlite3.Connection, prefix: str) -> int:
@@ -97,8 +136,8 @@ def _similar(connection: sqlite3.Connection, word: str, most: int) -> Iterable[t
     conditions = ["word GLOB ? || '*'", *("instr(word, ?)" for _ in pieces[1:])]
     pieced = " OR ".join(conditions)
     query = (
-        "SELECT word, events FROM vocabulary WHERE word >= ? AND word <= ? AND length(word) BETWEEN ? AND ?"  # noqa: S608 - ours
-        f" AND ({pieced})"
+        "SELECT word, sum(events) FROM vocabulary"  # noqa: S608 - ours
+        f" WHERE word >= ? AND word <= ? AND length(word) BETWEEN ? AND ? AND ({pieced}) GROUP BY word"
     )
     return connection.execute(query, (word[0], word[0] + LAST, len(word) - most, len(word) + most, *pieces)).fetchall()
 

@@ -15,6 +15,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from reeld.search import vocabulary
+
 # The maximum of events and characters of a volume.
 _EVENTS = 1 << 15
 _CHARACTERS = 12 << 20
@@ -94,11 +96,18 @@ def begin(connection: sqlite3.Connection, number: int, first: int) -> None:
         f"CREATE VIRTUAL TABLE {table} USING fts5 ({_COLUMNS}, content = '', columnsize = 0, tokenize = 'ascii')"
     )
     connection.execute(f"CREATE VIRTUAL TABLE terms_{number} USING fts5vocab ({table}, instance)")
+    connection.execute(f"CREATE VIRTUAL TABLE {counts_of(number)} USING fts5vocab ({table}, row)")
+    vocabulary.watch(connection, counts_of(number))
     # A batch is written as one segment. Merging every four segments, the default, would write words twice as often; the
     # final merge is at the end of the volume.
     options = ("hashsize", 8 << 20), ("automerge", 16)
     connection.executemany(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", options)  # noqa: S608 - a number
     connection.execute("INSERT INTO volumes VALUES (?, ?, 0, 0, 0)", (number, first))
+
+
+def counts_of(number: int) -> str:
+    """Return the table that says how many events of a volume have each word."""
+    return f"counts_{number}"
 
 
 def last(connection: sqlite3.Connection) -> Volume:
@@ -114,14 +123,16 @@ def from_event(connection: sqlite3.Connection, last: int) -> list[Volume]:
 
 def words_of(connection: sqlite3.Connection, volume: Volume) -> dict[str, int]:
     """Return how many events of a volume have each word."""
-    query = f"SELECT term, count(DISTINCT doc) FROM terms_{volume.number} GROUP BY term"  # noqa: S608 - a number
+    query = f"SELECT term, doc FROM {counts_of(volume.number)}"  # noqa: S608 - a number
     return dict(connection.execute(query).fetchall())
 
 
 def cut(connection: sqlite3.Connection, emptied: Sequence[Volume]) -> int:
     """Empty the last volumes; return the id up to which events are left."""
+    connection.execute("DROP VIEW vocabulary")
     for volume in emptied:
         connection.execute(f"DROP TABLE terms_{volume.number}")
+        connection.execute(f"DROP TABLE {counts_of(volume.number)}")
         connection.execute(f"DROP TABLE volume_{volume.number}")
         connection.execute("DELETE FROM volumes WHERE number = ?", (volume.number,))
     connection.execute("DELETE FROM facts WHERE event >= ?", (emptied[0].first,))

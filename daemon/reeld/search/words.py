@@ -32,7 +32,8 @@ _SINGLE = (
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _ASCII_WORD = re.compile("[0-9a-z]+")
 # Encoded data: nobody wrote a word of this length.
-_ENCODED = re.compile(r"(?<![0-9A-Za-z+/=_-])[0-9A-Za-z+/=_-]{256,}")
+_SHORTEST_ENCODED = 256
+_ENCODED = re.compile(rf"(?<![0-9A-Za-z+/=_-])[0-9A-Za-z+/=_-]{{{_SHORTEST_ENCODED},}}")
 # The boundary between two parts of a camel-case word.
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # It begins with a set: `re` finds it ten times as fast as alternatives or a lookbehind.
@@ -114,9 +115,21 @@ def _joined(pieces: Sequence[str]) -> Iterator[str]:
 
 def indexed(text: str) -> Indexed:
     """Prepare a text for the index."""
-    text = _ENCODED.sub(" ", text)
+    if _may_be_encoded(text):
+        text = _ENCODED.sub(" ", text)
     prepared, camel = text if text.isascii() else " ".join(words(text)), _camel(text)
     return Indexed(prepared, " ".join(_parts(camel)), " ".join(_joins(text, camel)))
+
+
+def _may_be_encoded(text: str) -> bool:
+    """Return whether a text has so many characters without a space as encoded data: most have not."""
+    at, end = 0, len(text)
+    while end - at >= _SHORTEST_ENCODED:
+        space = text.rfind(" ", at, at + _SHORTEST_ENCODED)
+        if space < 0:
+            return True
+        at = space + 1
+    return False
 
 
 def is_single(word: str) -> bool:

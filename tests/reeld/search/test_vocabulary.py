@@ -2,25 +2,31 @@
 # ruff: noqa: RUF001 - Cyrillic letters that look like Latin ones
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search import vocabulary
+from reeld.search import vocabulary, volumes
 
 KNOWN = {"validator": 3, "validators": 1, "tape": 5, "tapes": 2, "type": 1, "recursion": 1, "база": 4, "utf8": 1}
 
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[sqlite3.Connection]:
-    """A table of words."""
-    with closing(sqlite3.connect(":memory:")) as opened:
-        vocabulary.create(opened)
-        vocabulary.add(opened, KNOWN)
+    """An index of full volumes with these words."""
+    with closing(_with_words(KNOWN)) as opened:
         yield opened
+
+
+def _with_words(words: Mapping[str, int]) -> sqlite3.Connection:
+    opened = sqlite3.connect(":memory:")
+    vocabulary.create(opened)
+    volumes.create(opened)
+    vocabulary.add(opened, words)
+    return opened
 
 
 @pytest.mark.parametrize(
@@ -53,10 +59,7 @@ def test_one_mistake_is_always_found(word: str, data: st.DataObject) -> None:
     typed = data.draw(
         st.sampled_from([f"{word[:at]}e{word[at:]}", f"{word[:at]}e{word[at + 1 :]}", word[:at] + word[at + 1 :]])
     )
-    with closing(sqlite3.connect(":memory:")) as connection:
-        vocabulary.create(connection)
-        vocabulary.add(connection, {word: 1})
-
+    with closing(_with_words({word: 1})) as connection:
         expected = [word] if len(typed) >= 4 and typed != word else vocabulary.nearest(connection, typed)
         assert expected == vocabulary.nearest(connection, typed)
 
@@ -68,3 +71,9 @@ def test_one_mistake_is_always_found(word: str, data: st.DataObject) -> None:
 def test_what_is_counted(word: str, *, counted: bool) -> None:
     """Words are counted; hashes and long numbers are not."""
     assert counted == vocabulary.is_counted(word)
+
+
+@given(text=st.text(st.characters(codec="utf-8"), max_size=40) | st.text("aZ9_-\xa0é. ", max_size=40))
+def test_length(text: str) -> None:
+    """The length of a text is how many words FTS5 finds in it."""
+    assert len(vocabulary.tokens(text)) == vocabulary.length(text)
