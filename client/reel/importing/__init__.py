@@ -23,6 +23,7 @@ MODULES = {
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
+    "mistral-vibe": "mistral_vibe",
     "cursor": "cursor",
     "crush": "crush",
     "zed": "zed",

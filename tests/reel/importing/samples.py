@@ -16,6 +16,7 @@ from tests.reel.importing.tools import (
     test_copilot_cli,
     test_crush,
     test_llm,
+    test_mistral_vibe,
     test_opencode,
     test_pi,
     test_qwen_code,
@@ -112,6 +113,11 @@ def _cursor(root: Path, texts: list[str], _ident: str) -> None:
         {"role": role, "message": {"content": [{"type": "text", "text": text}]}} for _, role, text in _roles(texts)
     ]
     (root / "s.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def _mistral_vibe(root: Path, texts: list[str], ident: str) -> None:
+    said = [test_mistral_vibe.said(role, text, f"{ident}{number}") for number, role, text in _roles(texts)]
+    test_mistral_vibe.save(root / "s", *said, session_id=ident)
 
 
 def _reel(root: Path, texts: list[str], ident: str) -> None:
@@ -222,6 +228,7 @@ SAMPLES = {
     "copilot-cli": Sample("copilot-cli", "s.jsonl", "line", _talk(test_copilot_cli.Session, "s.jsonl")),
     "qwen-code": Sample("qwen-code", "s.jsonl", "line", _talk(test_qwen_code.Session, "s.jsonl")),
     "cursor": Sample("cursor", "s.jsonl", "line", _cursor),
+    "mistral-vibe": Sample("mistral-vibe", "s/messages.jsonl", "line", _mistral_vibe),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),
     "reel": Sample("reel", "s.jsonl", "line", _reel),

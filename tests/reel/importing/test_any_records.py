@@ -15,6 +15,7 @@ from reel.importing.steps import Reading, Source
 from reel.importing.tools import cline, continue_dev, crush, zed
 from reel.importing.tools.copilot_cli.session import Session as CopilotCli
 from reel.importing.tools.cursor import Session as Cursor
+from reel.importing.tools.mistral_vibe import Session as MistralVibe
 from reel.importing.tools.pi.session import Session as Pi
 from reel.importing.tools.qwen_code.session import Session as QwenCode
 from tests.reel.importing.tools import test_cline, test_continue_dev, test_crush, test_zed
@@ -39,6 +40,7 @@ _KEYS = [
     *("promptLogs", "contextItems", "toolCalls", "function", "imageUrl", "url", "metrics", "tokens", "modelInfo"),
     "say",
     *("isSummary", "segments", "tool_uses", "Data", "MIMEType", "tool_call_id", "input", "signature", "provider", "ts"),
+    *("tool_calls", "reasoning_content", "refusal", "images", "message_id"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -51,6 +53,7 @@ LINES: dict[str, Callable[[Source], JsonLines]] = {
     "copilot-cli": CopilotCli,
     "qwen-code": QwenCode,
     "cursor": Cursor,
+    "mistral-vibe": MistralVibe,
 }
 
 

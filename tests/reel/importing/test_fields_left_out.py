@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
@@ -16,6 +16,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_mistral_vibe,
     test_opencode,
     test_pi,
     test_qwen_code,
@@ -34,6 +35,8 @@ TEXTS = ["hi", "ho"]
 # Records that a rule ignores as a whole; and fields that are left out as a whole, or are the sum of others.
 IGNORED = ("step-start", "step-finish")
 ACCOUNTED = {"toolUseResult", "total_token_usage"}
+# What writes such a conversation, if it is beside the tool's own tests.
+RICH: dict[str, Callable[[Path], object]] = {"mistral-vibe": test_mistral_vibe.rich}
 # Where a tool keeps JSON, if not in its file: the tables, and the columns with it.
 COLUMNS = {
     "llm": [("parts", "payload")],
@@ -100,6 +103,8 @@ def _rich(name: str, root: Path) -> None:
             test_opencode.exported(root, test_opencode.turn())
         case "opencode-1":
             test_opencode.first(root, test_opencode.turn())
+        case _ if name in RICH:
+            RICH[name](path)
         case _:
             SAMPLES[name].write(root, TEXTS, "ses")
 

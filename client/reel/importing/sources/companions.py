@@ -1,0 +1,38 @@
+"""Reads the object in a file beside a source, with what a tool says of a session as a whole."""
+
+from pathlib import Path
+
+from reel.base.strict_json import Json
+from reel.importing.sources.files import MAX_LINE, open_regular
+from reel.importing.steps import Counts, Problem
+from reel.importing.values import parse_record
+
+
+def companion(path: Path, counts: Counts) -> Json:
+    """Return the object in a file beside a source; empty if there is none, or if it is damaged, which is reported."""
+    try:
+        with open_regular(str(path)) as file:
+            data = file.read(MAX_LINE + 1)
+        if len(data) > MAX_LINE:
+            what = f"has more than {MAX_LINE:,} bytes"
+        elif (found := parse_record(data)) is not None:
+            return found
+        else:
+            what = "not a JSON object"
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        what = error.strerror or str(error)
+    except (ValueError, RecursionError) as error:
+        what = f"not JSON: {error}"
+    counts.problem(Problem(str(path), 0, what))
+    return {}
+
+
+def beginning(path: Path, size: int) -> str:
+    """Return the first characters of a file beside a source; empty if it cannot be read."""
+    try:
+        with open_regular(str(path)) as file:
+            return file.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
