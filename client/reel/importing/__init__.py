@@ -24,6 +24,7 @@ MODULES = {
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
     "mistral-vibe": "mistral_vibe",
+    "kiro-cli": "kiro_cli",
     "cursor": "cursor",
     "crush": "crush",
     "zed": "zed",

@@ -15,6 +15,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_kiro_cli,
     test_llm,
     test_mistral_vibe,
     test_opencode,
@@ -118,6 +119,12 @@ def _cursor(root: Path, texts: list[str], _ident: str) -> None:
 def _mistral_vibe(root: Path, texts: list[str], ident: str) -> None:
     said = [test_mistral_vibe.said(role, text, f"{ident}{number}") for number, role, text in _roles(texts)]
     test_mistral_vibe.save(root / "s", *said, session_id=ident)
+
+
+def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
+    makers = {"user": test_kiro_cli.prompt, "assistant": test_kiro_cli.answer}
+    said = [makers[role](f"{ident}{number}", text) for number, role, text in _roles(texts)]
+    test_kiro_cli.save(root / "s.jsonl", *said, session_id=ident)
 
 
 def _reel(root: Path, texts: list[str], ident: str) -> None:
@@ -229,6 +236,7 @@ SAMPLES = {
     "qwen-code": Sample("qwen-code", "s.jsonl", "line", _talk(test_qwen_code.Session, "s.jsonl")),
     "cursor": Sample("cursor", "s.jsonl", "line", _cursor),
     "mistral-vibe": Sample("mistral-vibe", "s/messages.jsonl", "line", _mistral_vibe),
+    "kiro-cli": Sample("kiro-cli", "s.jsonl", "line", _kiro_cli),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),
     "reel": Sample("reel", "s.jsonl", "line", _reel),

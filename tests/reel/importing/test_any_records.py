@@ -15,6 +15,7 @@ from reel.importing.steps import Reading, Source
 from reel.importing.tools import cline, continue_dev, crush, zed
 from reel.importing.tools.copilot_cli.session import Session as CopilotCli
 from reel.importing.tools.cursor import Session as Cursor
+from reel.importing.tools.kiro_cli import Session as KiroCli
 from reel.importing.tools.mistral_vibe import Session as MistralVibe
 from reel.importing.tools.pi.session import Session as Pi
 from reel.importing.tools.qwen_code.session import Session as QwenCode
@@ -28,6 +29,7 @@ _WORDS = [
     *("tool.execution_complete", "session.compaction_complete", "session.usage_record", "tool_result"),
     "chat_compression",
     *("tool_call", "reasoning", "binary", "api_req_started", "anthropic-messages", "model", "system.message", "zstd"),
+    *("Prompt", "AssistantMessage", "ToolResults", "Clear", "toolUse", "toolResult", "json"),
 ]
 _KEYS = [
     *("type", "id", "parentId", "uuid", "parentUuid", "message", "role", "content", "text", "thinking", "data"),
@@ -40,7 +42,7 @@ _KEYS = [
     *("promptLogs", "contextItems", "toolCalls", "function", "imageUrl", "url", "metrics", "tokens", "modelInfo"),
     "say",
     *("isSummary", "segments", "tool_uses", "Data", "MIMEType", "tool_call_id", "input", "signature", "provider", "ts"),
-    *("tool_calls", "reasoning_content", "refusal", "images", "message_id"),
+    *("tool_calls", "reasoning_content", "refusal", "images", "message_id", "kind", "toolUseId"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -54,6 +56,7 @@ LINES: dict[str, Callable[[Source], JsonLines]] = {
     "qwen-code": QwenCode,
     "cursor": Cursor,
     "mistral-vibe": MistralVibe,
+    "kiro-cli": KiroCli,
 }
 
 

@@ -16,6 +16,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_kiro_cli,
     test_mistral_vibe,
     test_opencode,
     test_pi,
@@ -36,7 +37,10 @@ TEXTS = ["hi", "ho"]
 IGNORED = ("step-start", "step-finish")
 ACCOUNTED = {"toolUseResult", "total_token_usage"}
 # What writes such a conversation, if it is beside the tool's own tests.
-RICH: dict[str, Callable[[Path], object]] = {"mistral-vibe": test_mistral_vibe.rich}
+RICH: dict[str, Callable[[Path], object]] = {
+    "mistral-vibe": test_mistral_vibe.rich,
+    "kiro-cli": test_kiro_cli.rich,
+}
 # Where a tool keeps JSON, if not in its file: the tables, and the columns with it.
 COLUMNS = {
     "llm": [("parts", "payload")],

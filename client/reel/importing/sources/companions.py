@@ -27,12 +27,3 @@ def companion(path: Path, counts: Counts) -> Json:
         what = f"not JSON: {error}"
     counts.problem(Problem(str(path), 0, what))
     return {}
-
-
-def beginning(path: Path, size: int) -> str:
-    """Return the first characters of a file beside a source; empty if it cannot be read."""
-    try:
-        with open_regular(str(path)) as file:
-            return file.read(size).decode("utf-8", "replace")
-    except OSError:
-        return ""

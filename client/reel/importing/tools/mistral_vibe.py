@@ -1,17 +1,17 @@
 """Mistral Vibe: a directory for each session, with its messages as JSON lines and what is known of it as a whole."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.chat_messages import FIELDS, ROLES, ChatMessages, is_message
-from reel.importing.sources.companions import beginning, companion
+from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
+from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
 from reel.importing.sources.record_tree import RecordTree
-from reel.importing.steps import REPEATED, Found, Kept, Part, Problem, Said, Source, Step, Tool, forks_last
+from reel.importing.steps import REPEATED, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import as_map, digest, list_in, map_in, milliseconds, name_of, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.content import is_base64
@@ -20,10 +20,6 @@ from reel.said.blocks import check_word
 
 NAME = "mistral-vibe"
 _FILE, _ABOUT, _SUBAGENTS = "messages.jsonl", "meta.json", "agents"
-# What is known of a session begins with its id, and that of the session from which it was made.
-_BEGINNING = 4096
-_ID = re.compile(r'"session_id":\s*"([^"\\]+)"')
-_PARENT = re.compile(r'"parent_session_id":\s*"([^"\\]+)"')
 _REASONING = ("reasoning_state", "reasoning_signature")
 _OWN = ("message_id", "reasoning_message_id", "injected", "images", "user_display_content")
 _FIELDS = FIELDS | {*_REASONING, *_OWN}
@@ -43,9 +39,9 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions. A fork, and what follows a rewind, begins with the messages of its origin."""
+    """Find the sessions; other files of the same name are of something else."""
     problems: list[Problem] = []
-    found: dict[str, tuple[Source, str, str]] = {}
+    found: list[Offspring] = []
     for entry in files_below(root, (_FILE,), problems):
         if entry.path.name != _FILE and entry.path != root.resolve():
             continue
@@ -54,27 +50,16 @@ def _discover(root: Path) -> Found:
         except OSError as error:
             problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
             continue
-        if entry.path != root.resolve() and not may_have(records, _is_message):
-            continue
-        source, parent = _source(entry)
-        first = text_in(records[0], "message_id") if records else ""
-        if source.conversation not in found or source.size > found[source.conversation][0].size:
-            found[source.conversation] = source, parent, first
-    sources = [
-        source._replace(fork_of=parent) if first and first == found.get(parent, ("", "", ""))[2] else source
-        for source, parent, first in found.values()
-    ]
-    return Found(forks_last(sources), problems)
+        if entry.path == root.resolve() or may_have(records, _is_message):
+            found.append(Offspring(_source(entry), text_in(records[0], "message_id") if records else ""))
+    return Found(with_forks(found), problems)
 
 
-def _source(entry: Entry) -> tuple[Source, str]:
-    """Return a session, and the name of the one that it was made from."""
-    about = beginning(entry.path.with_name(_ABOUT), _BEGINNING)
-    session, parent = _ID.search(about), _PARENT.search(about)
-    name = name_of(NAME, session[1] if session else entry.path.parent.name)
-    origin = name_of(NAME, parent[1]) if parent else ""
-    facts = {"parent": origin} if origin and origin != name else {}
-    return Source(str(entry.path), name, entry.size, entry.modified, about=facts), origin
+def _source(entry: Entry) -> Source:
+    session, parent = ids_in(entry.path.with_name(_ABOUT))
+    about = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
+    name = name_of(NAME, session or entry.path.parent.name)
+    return Source(str(entry.path), name, entry.size, entry.modified, about=about)
 
 
 def _about_of(source: Source) -> Path:
@@ -191,7 +176,7 @@ class Session(JsonLines):
             "prompt_tokens": stats.get("session_prompt_tokens"),
             "completion_tokens": stats.get("session_completion_tokens"),
         }
-        if self.source.about.get("parent") and _SUBAGENTS not in Path(self.source.path).parts[-3:]:
+        if self.source.about.get(PARENT) and _SUBAGENTS not in Path(self.source.path).parts[-3:]:
             return
         if any(usage.values()):
             data = {**made_by(NAME, self._model), "usage": usage}

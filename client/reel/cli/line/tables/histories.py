@@ -25,11 +25,11 @@ COMMANDS = (
         ),
         notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
         "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
-        "gemini-cli, pi, openclaw, omp, copilot-cli, qwen-code, mistral-vibe, cursor,\n"
-        "cline, crush, continue, zed, aider, llm, chatgpt, claude-ai, openai-agents,\n"
-        "jsonl, or reel, for the logs that reel export wrote. The files of the tools are\n"
-        "not changed. Nothing is imported twice, and a conversation that was changed here\n"
-        "after it was imported is left alone.",
+        "gemini-cli, pi, openclaw, omp, copilot-cli, qwen-code, mistral-vibe, kiro-cli,\n"
+        "cursor, cline, crush, continue, zed, aider, llm, chatgpt, claude-ai,\n"
+        "openai-agents, jsonl, or reel, for the logs that reel export wrote. The files of\n"
+        "the tools are not changed. Nothing is imported twice, and a conversation that\n"
+        "was changed here after it was imported is left alone.",
     ),
     Command(
         "pick",

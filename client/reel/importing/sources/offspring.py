@@ -1,0 +1,58 @@
+"""Sessions that a tool made from others, each a file of its own.
+
+A session after a fork or a rewind begins with the messages of its origin, under the same ids. One after a compaction,
+or of a sub-agent, has none of them: it names its origin, and is no fork.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from reel.importing.sources.files import open_regular
+from reel.importing.steps import Source, forks_last
+
+# The tag with the name of the conversation that a session was made from.
+PARENT = "parent"
+# What a tool says of a session begins with its id, and that of its origin.
+_BEGINNING = 4096
+_ID = re.compile(r'"session_id":\s*"([^"\\]+)"')
+_PARENT_ID = re.compile(r'"parent_session_id":\s*"([^"\\]+)"')
+
+
+class Offspring(NamedTuple):
+    """A session, and what tells whether it is a fork.
+
+    Args:
+        source: its source; its tag ``parent`` names its origin.
+        first: the id of its first message; empty if unknown.
+    """
+
+    source: Source
+    first: str
+
+
+def ids_in(path: Path) -> tuple[str, str]:
+    """Return the ids of a session and of its origin, as the file beside it says; empty if it does not."""
+    try:
+        with open_regular(str(path)) as file:
+            about = file.read(_BEGINNING).decode("utf-8", "replace")
+    except OSError:
+        return "", ""
+    session, parent = _ID.search(about), _PARENT_ID.search(about)
+    return session[1] if session else "", parent[1] if parent else ""
+
+
+def with_forks(found: Iterable[Offspring]) -> list[Source]:
+    """Return the sources, each fork after its origin; of a session that is in several files, the longest."""
+    longest: dict[str, Offspring] = {}
+    for one in found:
+        name = one.source.conversation
+        if name not in longest or one.source.size > longest[name].source.size:
+            longest[name] = one
+    firsts = {name: one.first for name, one in longest.items()}
+    return forks_last(
+        source._replace(fork_of=origin) if first and first == firsts.get(origin) else source
+        for source, first in longest.values()
+        for origin in (source.about.get(PARENT, ""),)
+    )
