@@ -1,0 +1,116 @@
+"""What a command in a shell writes, as far as its text says it for certain: the bodies of here-documents.
+
+``apply_patch <<'EOF'`` writes what its patch says, ``cat > PATH <<'EOF'`` the body. A body in which the shell replaces
+something is not known, and a path that it makes up neither.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from reel.touches.patches import patched
+from reel.touches.touch import Touch
+
+_BEGIN = re.compile(r"<<(?P<tabs>-?)\s*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
+# Each repetition is possessive: a command may be long, and made by anybody.
+_PATCH = re.compile(r"(?:^|&&|;)\s*+(?:apply_patch|applypatch)\s*+$")
+_CHANGED = re.compile(r"^\s*+cd\s++(?P<directory>[^&|;<>]++)&&")
+_COPY = re.compile(r"(?:^|&&|;)\s*+(?:cat\b|(?P<tee>(?:sudo\s++)?tee\b(?P<more>\s++-a\b)?))(?P<rest>[^&|;]*+)$")
+_REDIRECTED = re.compile(r"(?P<sign>>>?)\s*+(?P<path>'[^']+'|\"[^\"]+\"|[^\s'\"<>]++)")
+# What may keep a line from being run; from there on nothing is certain.
+_CONDITION = re.compile(
+    r"^\s*+(?:if|elif|else|for|while|until|case|select|function)\b|\(\)\s*+\{?\s*+$|\{\s*+$", re.MULTILINE
+)
+_QUOTES = re.compile(r"\\.|['\"]", re.DOTALL)
+PATCHES = ("apply_patch", "applypatch")
+# What a shell replaces in a body, and in a word: of a path in quotes less, but nobody names a file so.
+_REPLACED = re.compile(r"[$`\\]")
+_MADE_UP = re.compile(r"[$`*?\[{~]")
+
+
+class _Document(NamedTuple):
+    """A here-document: what stands before and behind its operator, and its body."""
+
+    before: str
+    behind: str
+    body: str
+    is_literal: bool
+
+
+def written(command: str) -> Iterator[Touch]:
+    """Yield what a command writes to files, in its order."""
+    name, _, argument = command.strip().partition(" ")
+    if name in PATCHES and argument[:1] in ("'", '"') and argument[-1] == argument[0]:
+        yield from patched(argument[1:-1])
+        return
+    for document in _documents(command):
+        directory = _CHANGED.match(document.before)
+        for touch in _of(document):
+            yield touch if directory is None else below(_plain(directory["directory"]), touch)
+
+
+def below(directory: str, touch: Touch) -> Touch:
+    """Return a touch whose path is taken from a directory; an absolute one stays."""
+    if not directory or touch.path.startswith(("/", "~")):
+        return touch
+    return replace(touch, path=f"{directory.rstrip('/')}/{touch.path}")
+
+
+def _of(document: _Document) -> list[Touch]:
+    if _PATCH.search(document.before):
+        return patched(document.body) if document.is_literal or not _REPLACED.search(document.body) else []
+    copy = _COPY.search(document.before)
+    if copy is None or not document.is_literal:
+        return []
+    places = [(each["sign"], each["path"]) for each in _REDIRECTED.finditer(f"{copy['rest']} {document.behind}")]
+    if copy["tee"]:
+        places = [(">>" if copy["more"] else ">", word) for word in copy["rest"].split()]
+    return [
+        Touch("wrote", _plain(path), after=document.body, whole=sign == ">")
+        for sign, path in places
+        if not _MADE_UP.search(path) and path not in ("/dev/null", "/dev/stdout", "/dev/stderr")
+    ]
+
+
+def _plain(word: str) -> str:
+    try:
+        return (shlex.split(word) or [""])[0]
+    except ValueError:
+        return word
+
+
+def _documents(command: str) -> Iterator[_Document]:
+    """Yield the here-documents that the shell itself reads, and not one that gets them in quotes."""
+    lines = command.split("\n")
+    number, quote = 0, ""
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        begin = _BEGIN.search(line)
+        opened = _quote_after(line if begin is None else line[: begin.start()], quote)
+        if _CONDITION.search(line):
+            return
+        if begin is None or opened:
+            quote = _quote_after(line, quote)
+            continue
+        body: list[str] = []
+        while number < len(lines):
+            found = lines[number].lstrip("\t") if begin["tabs"] else lines[number]
+            number += 1
+            if found == begin["word"]:
+                text = "".join(f"{each}\n" for each in body)
+                yield _Document(line[: begin.start()], line[begin.end() :], text, is_literal=bool(begin["quote"]))
+                break
+            body.append(found)
+
+
+def _quote_after(text: str, quote: str) -> str:
+    """Return the quote that is open behind a text; empty if none is."""
+    for mark in _QUOTES.findall(text):
+        if not quote and len(mark) == 1:
+            quote = mark
+        elif mark in (quote, f"\\{quote}" if quote == "'" else quote):  # nothing escapes a single quote
+            quote = ""
+    return quote

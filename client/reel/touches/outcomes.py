@@ -1,0 +1,91 @@
+"""How a call ended, as far as its result says it: each tool has its own words for an exit status and for a failure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reel.base.strict_json import parse
+
+# Where the words of a tool stand: the rest is what a command printed.
+_BEGINNING, _END = 512, 256
+_STATUS_FIRST = re.compile(r"Exit code:? (-?\d{1,5})\b")
+_STATUS_IN_HEADER = re.compile(r"^Process exited with code (-?\d{1,5})$", re.MULTILINE)
+_STATUS_LAST = re.compile(r"(?:^Exit Code: (-?\d{1,5})$|^Command exited with code (-?\d{1,5})\s*\Z)", re.MULTILINE)
+_RUNS_ON = re.compile(
+    r"Command running in background|^Process running with session ID|Command was manually backgrounded", re.MULTILINE
+)
+# What is said of a call that was never carried out.
+_DENIED = re.compile(
+    r"(?:Permission to use|The user (?:doesn't want|rejected)|User rejected|Claude requested permission"
+    r"|<tool_use_error>|This command requires approval|This Bash command contains|exec command rejected"
+    r"|\[Operation Cancelled\]|[^\n]{1,500} was blocked\. For security)"
+)
+# What tools say that mark no failure. Text of a file that was read may begin so as well, but no report of a change.
+_REFUSED = re.compile(
+    r"\W*(?:error\b|fail|apply_patch verification failed|patch rejected|invalid|rejected|aborted|unsupported"
+    r"|execution error|exec_command failed|exec command rejected|command timed out|permission denied|could not|cannot"
+    r"|unable|no changes?\b|no such file|<tool_use_error>)",
+    re.IGNORECASE,
+)
+
+
+class Outcome(NamedTuple):
+    """Whether a call was not carried out, whether it failed, whether a change was refused, and the exit status."""
+
+    denied: bool = False
+    failed: bool = False
+    refused: bool = False
+    status: int | None = None
+
+
+def outcome_of(result: Mapping[str, Any] | None, *, marks_failures: bool) -> Outcome:
+    """Return how a call ended.
+
+    Args:
+        result: the block of its result; ``None`` if there is none yet.
+        marks_failures: whether the tool marks each command that failed, so that another one has the status 0.
+    """
+    if result is None:
+        return Outcome()
+    failed = bool(result.get("is_error"))
+    text = text_of(result.get("content"))
+    status = _status(text, failed=failed)
+    if status is None and not failed and marks_failures and not _RUNS_ON.search(text[:_BEGINNING]):
+        status = 0
+    is_refused = failed or bool(status) or bool(_REFUSED.match(text))
+    return Outcome(bool(_DENIED.match(text)) and not status, failed, is_refused, status)
+
+
+def text_of(content: Any) -> str:
+    """Return the texts of a result's content."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    return "\n".join(block["text"] for block in content if isinstance(block, Mapping) and block.get("type") == "text")
+
+
+def _status(text: str, *, failed: bool) -> int | None:
+    first = _STATUS_FIRST.match(text)
+    # A command that succeeded may print such a line itself; a header has the time as well.
+    if first and (failed or text[first.end() :].startswith("\nWall time")):
+        return int(first[1])
+    header = text[:_BEGINNING].partition("\nOutput:")
+    if header[1] and (found := _STATUS_IN_HEADER.search(header[0])):
+        return int(found[1])
+    if text.startswith('{"') and (status := _in_json(text)) is not None:
+        return status
+    if failed or text.startswith(("Command: ", "Output: ", "<untrusted_context>")):
+        last = next(reversed(list(_STATUS_LAST.finditer(text[-_END:]))), None)
+        return None if last is None else int(last[1] or last[2])
+    return None
+
+
+def _in_json(text: str) -> int | None:
+    try:
+        value = parse(text)
+    except (ValueError, RecursionError):
+        return None
+    metadata = value.get("metadata") if isinstance(value, dict) and "output" in value else None
+    status = metadata.get("exit_code") if isinstance(metadata, dict) else None
+    return status if type(status) is int else None
