@@ -19,7 +19,7 @@ _GROUPS = {
     "Read": "messages items conversation history iter_messages iter_items iter_conversation iter_history open_calls"
     " answer render parse state search wait subscribe",
     "Conversations": "agent agents iter_agents change clone kill revive tree difference usage histories",
-    "Go back": "undo redo mark rewind restore clear",
+    "Go back": "undo undo_turn redo mark rewind restore clear",
     "Erase": "redact purge purged retention",
     "The daemon": "ping methods stats verify replay backup shutdown server",
     "Requests as values": "call pages send send_within converse dial",

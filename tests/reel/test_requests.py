@@ -151,8 +151,8 @@ FORMS = {"conversation": "messages", "items": "messages", "add_items": "add"}
 
 # Functions that work on calls or begin a connection, and the type of a call.
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
-# What is computed from the replies to several requests.
-DERIVED = {"difference", "tree", "usage"}
+# What takes several requests, each depending on the replies before it.
+DERIVED = {"difference", "tree", "undo_turn", "usage"}
 
 every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 

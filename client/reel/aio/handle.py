@@ -63,6 +63,7 @@ class Handle:
     replay = _bound(Methods.replay)
     wait = _bound(Methods.wait)
     undo = _bound(Methods.undo)
+    undo_turn = _bound(Methods.undo_turn)
     redo = _bound(Methods.redo)
     mark = _bound(Methods.mark)
     rewind = _bound(Methods.rewind)

@@ -164,6 +164,7 @@ class Methods(ABC):
     rewind = _method(requests.rewind)
     restore = _method(requests.restore)
     undo = _method(requests.undo)
+    undo_turn = _method(requests.undo_turn)
     redo = _method(requests.redo)
     kill = _method(requests.kill)
     revive = _method(requests.revive)

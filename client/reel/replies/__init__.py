@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from reel.replies.moving import Moved as Moved
     from reel.replies.moving import Redone as Redone
     from reel.replies.moving import Rewound as Rewound
+    from reel.replies.moving import TurnUndone as TurnUndone
     from reel.replies.moving import Undone as Undone
     from reel.replies.providers import Change as Change
     from reel.replies.providers import Loaded as Loaded
@@ -68,7 +69,7 @@ _NAMES = {
     "reel.replies.daemon": "BackedUp Hello MethodInfo Problem Verified",
     "reel.replies.erasing": "ErasedBackup OldAgent Place Purged Redacted Retained",
     "reel.replies.following": "Subscribed Waited",
-    "reel.replies.moving": "Marked Moved Redone Rewound Undone",
+    "reel.replies.moving": "Marked Moved Redone Rewound TurnUndone Undone",
     "reel.replies.providers": "Change Loaded Parsed Prefix Rendered",
     "reel.replies.reading": "ConversationPage HistoriesPage HistoryPage Hit HitsPage ItemsPage MessagesPage ReplayPage"
     " Skipped StatePage",

@@ -54,6 +54,22 @@ class Undone(NamedTuple):
     repeated: bool = False
 
 
+class TurnUndone(NamedTuple):
+    """The turn that began with the seq ``first`` was taken back; ``dropped`` records left the conversation.
+
+    ``was`` is the head before, the seq to restore.
+    """
+
+    agent: str
+    head: int
+    command: int
+    time: int
+    first: int
+    dropped: int
+    was: int
+    repeated: bool = False
+
+
 class Redone(NamedTuple):
     """The command ``redone`` was redone."""
 

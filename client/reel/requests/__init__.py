@@ -29,6 +29,7 @@ from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, parse, render
 from reel.requests.queries import agent, agents, conversation, histories, history, messages, replay, search, state
 from reel.requests.subscriptions import draft, subscribe, wait
+from reel.requests.turns import undo_turn
 
 __all__ = [
     "Call",
@@ -77,6 +78,7 @@ __all__ = [
     "subscribe",
     "tree",
     "undo",
+    "undo_turn",
     "usage",
     "verify",
     "wait",

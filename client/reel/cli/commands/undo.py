@@ -1,7 +1,7 @@
 """The command ``undo``."""
 
 from reel.cli.line.context import Context
-from reel.reading.wording import seq_range
+from reel.reading.wording import count, seq_range
 
 # Commands that people know by the name of their first event; all others add messages.
 _NAMED = frozenset(("clear", "clone", "mark", "restore", "rewind"))
@@ -10,7 +10,12 @@ _LONGEST = 100
 
 
 def undo(ctx: Context) -> None:
-    """Undo the newest command."""
+    """Undo the newest command, or the newest turn."""
+    if ctx.args.turn:
+        taken = ctx.client.undo_turn(ctx.agent, if_seq=ctx.args.if_seq)
+        told = f"{ctx.agent}: took back the turn from #{taken.first} on; {count(taken.dropped, 'message')} set aside"
+        ctx.report(taken, told, "undo", ctx.agent, destructive=True)
+        return
     reply = ctx.client.undo(ctx.agent, if_seq=ctx.args.if_seq)
     ctx.report(reply, f"{ctx.agent}: undid {called(ctx, reply.undone)}", "redo", ctx.agent, destructive=True)
 

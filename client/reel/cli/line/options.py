@@ -125,6 +125,7 @@ class Options(SimpleNamespace):
     tools: str | None = None
     tree: bool = False
     uninstall: bool = False
+    turn: bool = False
     unless_stopped: bool = False
     url: str | None = None
     verify: bool = False

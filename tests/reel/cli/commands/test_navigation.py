@@ -70,3 +70,15 @@ def test_restore_to_what_is_not_a_position(reel: Reel, talk: str, word: str) -> 
 
     assert 2 == ran.status
     assert f"'{word}' is not a position; write 12, #12, @last (the newest message) or @~2 (two before it)" in ran.err
+
+
+def test_undo_a_turn(reel: Reel, talk: str) -> None:
+    """A turn of several commands is taken back at once, and one undo brings it back."""
+    reel("add", talk, "--role", "assistant", "Of sound.")
+    assert (0, f"{talk}: took back the turn from #3 on; 3 messages set aside\n", "") == reel("undo", talk, "--turn")
+    assert [] == texts(reel, talk)
+    refused = reel("undo", talk, "--turn")
+    assert (1, True) == (refused.status, refused.err.startswith("reel: nothing_to_undo: the conversation has no"))
+    reel("undo", talk)
+    assert 3 == len(texts(reel, talk))
+    assert 5 == reel("undo", talk, "--turn", "--if-seq", "3").status

@@ -1,9 +1,20 @@
 """Commands that decide where a conversation goes on."""
 
-from reel.cli.line.command import Command
+from reel.cli.line.command import Command, option
 
 COMMANDS = (
-    Command("undo", "[NAME]", "undo the newest command", "undo", "reel undo demo", writes=True),
+    Command(
+        "undo",
+        "[NAME]",
+        "undo the newest command",
+        "undo",
+        "reel undo demo\n  reel undo demo --turn",
+        (option("--turn", action="store_true", help="take back the newest question and all that came after it"),),
+        writes=True,
+        notes="Programs store a turn in one command or in several: a question, calls, results,\n"
+        "an answer. --turn takes back all of it at once, whoever stored it, and reel undo\n"
+        "brings it back.",
+    ),
     Command("redo", "[NAME]", "redo what undo has undone", "redo", "reel redo demo", writes=True),
     Command("mark", "[NAME] [LABEL]", "set a mark to rewind to", "mark", "reel mark demo draft", writes=True),
     Command(

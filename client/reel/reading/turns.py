@@ -1,0 +1,57 @@
+"""Where the newest turn of a conversation begins, as its content says: with what a person has said.
+
+No record says it: the programs that store a turn do so step by step, and none has to know of the others.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.said.messages import COMPACTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from reel.said.messages import Event, Message
+
+# The roles of messages that speak with more authority than the user (reel.providers.roles).
+_INSTRUCTIONS = ("system", "developer")
+# The blocks that a person says. Opaque ones are answers to a program, such as an approval.
+_SAID = ("text", "media")
+
+
+def newest_question(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the newest message in which a person says something, and the user's messages right before it.
+
+    The newest is first. There is none if nobody has said anything, or if only a summary tells of it.
+    """
+    asked = next((index for index in range(len(messages) - 1, -1, -1) if _is_question(messages[index])), -1)
+    if asked < 0 or _is_summary(messages[asked]):
+        return ()
+    return [*takewhile(lambda message: message["role"] == "user" and not _is_summary(message), messages[asked::-1])]
+
+
+def beginning(question: Sequence[Message], events: Iterable[Event]) -> int:
+    """Return the seq of the first message that was added together with a question.
+
+    Args:
+        question: the question, and the user's messages right before it, the newest first.
+        events: the log around them.
+    """
+    # A clone into an agent brings messages with seqs that others in its log may have.
+    commands = {(event["seq"], event["time"]): (event["agent"], event["command"]) for event in events}
+    found = [commands.get((message["seq"], message["time"])) for message in question]
+    together = [*takewhile(lambda command: command is not None and command == found[0], found)]
+    return question[max(len(together), 1) - 1]["seq"]
+
+
+def _is_question(message: Message) -> bool:
+    if message["role"] != "user" or message["provider_metadata"].get("role") in _INSTRUCTIONS:
+        return False
+    return any(block["type"] in _SAID for block in message["content"])
+
+
+def _is_summary(message: Message) -> bool:
+    """Whether a message stands for what was said before it."""
+    return bool(message["provider_metadata"].get(COMPACTED))
