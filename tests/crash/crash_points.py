@@ -20,13 +20,15 @@ from reeld import app, config
 from reeld.agents.live_state import LiveState
 from reeld.search import index, volumes
 from reeld.serving import outbox
-from reeld.store import connection_thread, eraser, image, schema, transactions, writer
+from reeld.store import connection_thread, eraser, image, pace, schema, transactions, writer
 from tests.forkserver import Order, serve, write_to
 
 # Pages between two checkpoints: few, so that there are many.
 CHECKPOINT_EVERY = 200
 # The size in bytes from which the WAL restarts after a checkpoint: small, so that this happens too.
 LARGE = 1 << 19
+# Commits in the connection's thread before the first one in the event loop's: few, so that there are many of both.
+PROOF = 10
 # Seconds between two rounds of the janitor.
 TIDY_EVERY = 0.2
 # Events of a batch of the search index, and of a volume.
@@ -175,6 +177,7 @@ def install(path: str, *, later: bool) -> None:
     connection_thread._FunctionRunner = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
     writer._LARGE = LARGE
+    pace._PROOF = PROOF
     app._MAINTENANCE_EVERY = TIDY_EVERY
     index._EVENTS, volumes._EVENTS = BATCH, VOLUME
     if later:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from reeld.store.connection import Connection
 from reeld.store.connection_thread import SQLITE, ConnectionThread, Job
+from reeld.store.pace import Pace
 from reeld.store.presence import Presence
 from reeld.store.sweep import Ground
 from reeld.store.traces import Recovered
@@ -78,6 +79,7 @@ class Engine(NamedTuple):
         open_log: opens a connection that only reads, in the thread that calls it; ``None`` for a file.
         lone: keeps other daemons out; ``None`` if there can be none.
         ground: what an erasure clears the file with; ``None`` if that is not possible.
+        pace: decides which commits may hold up the event loop; ``None`` if none may.
     """
 
     database: ConnectionThread
@@ -95,6 +97,7 @@ class Engine(NamedTuple):
     open_log: Callable[[], Connection] | None = None
     lone: Exclusion | None = None
     ground: Ground | None = None
+    pace: Pace | None = None
 
     @property
     def is_file(self) -> bool:

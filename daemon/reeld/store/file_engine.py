@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reel.daemon.placement import file_system_of
 from reel.wire.msgpack_codec import packer
 from reeld.store.bridge import AsyncioBridge
 from reeld.store.connection_thread import open_database
 from reeld.store.copying import require_whole
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
+from reeld.store.pace import Pace
 from reeld.store.presence import Held, Presence
 from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
@@ -47,13 +49,20 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             guard = stack.enter_context(closing(open_guard(path)))
         presence.look()
         ground = Ground(path, descriptor, guard)
-        yield Engine(database, readers, reader, copier, events, presence, next_row, recovered, ground=ground)
+        pace = _pace(path)
+        yield Engine(database, readers, reader, copier, events, presence, next_row, recovered, ground=ground, pace=pace)
 
 
 def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:
     """Prepare a file that SQLite has just opened, unless another one was put at its path before that."""
     presence.require_locked(opened)
     prepare(connection, path, durability)
+
+
+def _pace(path: str) -> Pace | None:
+    """Return what lets small commits run in the event loop's thread; ``None`` for a file on the network."""
+    found = file_system_of(path)
+    return None if found is not None and found.is_network else Pace()
 
 
 def _next_row(connection: Any) -> int:

@@ -5,6 +5,7 @@ the guilty one fails.
 """
 
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -181,6 +182,8 @@ class EventWriter:
         # How many events were written since the last call of `take_written`, and the characters of their texts.
         self._written = 0
         self._size = 0
+        # Seconds that the last COMMIT took, nearly all of them for the sync.
+        self.synced_in = 0.0
         self.failures = Failures(COMMITS, database)
         self._packer = LastingPacker()
 
@@ -190,6 +193,23 @@ class EventWriter:
             with _syncing(connection):
                 return self._commit(connection, transactions)
         return self._commit(connection, transactions)
+
+    def commit_at_once(
+        self, connection: sqlite3.Connection, transactions: Sequence[Transaction]
+    ) -> list[Outcome] | None:
+        """Write transactions as :meth:`commit` does, or return ``None`` if another process has locked the file.
+
+        It waits for no lock, so that it may run in the event loop's thread.
+        """
+        (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:  # whatever it is, the other way meets it, too
+            return None
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {patience}")
+        return self.commit(connection, transactions)
 
     def _commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         try:
@@ -230,12 +250,15 @@ class EventWriter:
         wide: list[Any] = []
         firsts, next_id = self._draft(transactions, self.next_id, values, wide)
         cursor = connection.cursor()
-        cursor.execute("BEGIN IMMEDIATE")
+        if not connection.in_transaction:
+            cursor.execute("BEGIN IMMEDIATE")
         try:
             self._write(cursor, transactions, values, wide, next_id - 1)
             if any(map(_is_probe, transactions)):
                 _rewrite_header(connection)
+            began = time.perf_counter()
             cursor.execute("COMMIT")
+            self.synced_in = time.perf_counter() - began
         except BaseException as error:
             if connection.in_transaction:
                 cursor.execute("ROLLBACK")

@@ -4,7 +4,7 @@ There is no timer and no batch size to configure (Redis's append-only file and b
 single command is committed at once, and under load the batches grow by themselves. A commit begins at the end of a
 batch of requests (:mod:`reeld.core.batch`), or right after the previous commit was settled, so that it wakes no task.
 The writer's task does what has to await something, such as a checkpoint, and begins commits that were submitted outside
-of a batch.
+of a batch. Where a commit runs, in this thread or in the connection's, is decided in :mod:`reeld.store.pace`.
 
 Nothing is reported before the commit has returned. Each transaction's ``settle`` is then called from here, in commit
 order, on the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is
@@ -18,6 +18,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import anyio
@@ -31,6 +32,7 @@ from reeld.core.milestones import Milestone
 from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
+from reeld.store.pace import Pace, are_small, is_small
 from reeld.store.presence import DATABASE, Displaced, Presence
 from reeld.store.transactions import CommitInDoubt, EventWriter, Outcome, OvertakenError, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
@@ -68,9 +70,12 @@ class Writer:
         database: the writing connection.
         events: writes the events.
         presence: checks whether the files are still there.
+        pace: decides which commits run in the event loop's thread; ``None`` if none do.
     """
 
-    def __init__(self, database: ConnectionThread, events: EventWriter, presence: Presence) -> None:
+    def __init__(
+        self, database: ConnectionThread, events: EventWriter, presence: Presence, pace: Pace | None = None
+    ) -> None:
         self._database = database
         self.presence = presence
         self.housekeeping = Housekeeping()
@@ -86,6 +91,9 @@ class Writer:
         # How many transactions at the front of the queue are being committed, or are and wait to be settled.
         self._in_flight = 0
         self._began = 0.0
+        self._pace = pace
+        # Whether the current commit runs in the event loop's thread.
+        self._in_loop = False
         # Why the next commit is refused.
         self._displaced: Displaced | None = None
         # The error that ends the writer.
@@ -279,9 +287,23 @@ class Writer:
         transactions = [transaction for transaction, _ in self._queue]
         self._in_flight = len(transactions)
         self._began = time.monotonic()
-        self._database.submit(
-            lambda connection: self._event_writer.commit(connection, transactions), self._on_committed
-        )
+        self._in_loop = self._may_commit_here(transactions)
+        if self._in_loop:
+            at_once = partial(self._event_writer.commit_at_once, transactions=transactions)
+            outcomes = self._database.run_here(at_once)
+            self._in_loop = outcomes is not None
+            if outcomes is not None:
+                self._on_committed(outcomes)
+                return
+        self._database.submit(partial(self._event_writer.commit, transactions=transactions), self._on_committed)
+
+    def _may_commit_here(self, transactions: list[Transaction]) -> bool:
+        """Return whether the commit may run in the event loop's thread.
+
+        The first one after a checkpoint may not: it begins the WAL again, which takes a second sync.
+        """
+        is_fast = self._pace is not None and self._pace.is_fast()
+        return is_fast and self._pages > 0 and self._database.is_idle and are_small(transactions)
 
     def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
         """Settle a commit, and begin the next one; a bug is raised by the task."""
@@ -295,10 +317,12 @@ class Writer:
             self._postponed = due and not self._postponed and bool(self._queue)
             if self._bug is not None or self._closing or (due and not self._postponed):
                 self._wake.set()
-            elif self._queue:
-                self._commit()
-            else:
+            elif not self._queue:
                 self._busy = False
+            elif self._in_loop:
+                self._wake.set()  # in the next turn, after others
+            else:
+                self._commit()
         except BaseException as bug:
             self._bug = bug
             self._wake.set()
@@ -314,6 +338,8 @@ class Writer:
         self.events += events
         if events:
             self.commit_events.observe(events)
+            if self._pace is not None and is_small(events, size):
+                self._pace.note(self._event_writer.synced_in, in_loop=self._in_loop)
         moved = self._event_writer.take_moved()
         if events or moved or loss:
             self.newest = self._event_writer.next_id - 1

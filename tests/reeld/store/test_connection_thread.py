@@ -71,6 +71,37 @@ async def test_a_job_is_not_interleaved(database: ConnectionThread) -> None:
     assert all(order[start] == order[start + 1] == order[start + 2] for start in range(0, 15, 3))
 
 
+async def test_a_job_in_the_callers_thread(database: ConnectionThread) -> None:
+    """While the connection has nothing to do, a job may run in trio's thread; its result or its error is returned."""
+    assert await database.run(lambda _: threading.get_ident()) != threading.get_ident()
+    assert database.is_idle
+
+    assert threading.get_ident() == database.run_here(lambda _: threading.get_ident())
+    assert 0 == database.run_here(count)
+    assert isinstance(database.run_here(lambda connection: connection.execute("?")), sqlite3.OperationalError)
+
+
+async def test_never_two_jobs_at_once(database: ConnectionThread) -> None:
+    """A job is refused in trio's thread from the submission of another one until its outcome is known there."""
+    token = trio.lowlevel.current_trio_token()
+    begun, gate, known = anyio.Event(), threading.Event(), anyio.Event()
+
+    def job(_: sqlite3.Connection) -> None:
+        token.run_sync_soon(begun.set)
+        gate.wait(PATIENCE)
+
+    database.submit(job, lambda _: known.set())
+    for wait in (None, begun):
+        if wait is not None:
+            await wait.wait()
+        assert not database.is_idle
+        with pytest.raises(RuntimeError, match="used by its own thread"):
+            database.run_here(count)
+    gate.set()
+    await known.wait()
+    assert 0 == database.run_here(count)
+
+
 async def test_a_cancelled_caller_leaves_no_transaction_open(database: ConnectionThread) -> None:
     """A job whose caller was cancelled runs on to its commit."""
     token = trio.lowlevel.current_trio_token()

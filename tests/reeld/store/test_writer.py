@@ -3,7 +3,8 @@
 import logging
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
@@ -12,10 +13,10 @@ import pytest
 
 from reel.base.errors import Internal
 from reeld.core.milestones import Extent, Milestone
-from reeld.store import queries, schema
+from reeld.store import pace, queries, schema
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import CommitInDoubt, Outcome
+from reeld.store.transactions import CommitInDoubt, Outcome, Transaction
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
@@ -57,6 +58,63 @@ async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None
 
     assert [(0, 3), (1, 3), (2, 3)] == seen
     assert 0 == store.writer.waiting
+
+
+async def commit_threads(store: Store, transactions: Iterable[Transaction]) -> list[bool]:
+    """Commit transactions one after the other; return of each whether it ran in the event loop's thread."""
+    threads: list[int] = []
+
+    def note(sql: str) -> None:
+        if sql == "COMMIT":
+            threads.append(threading.get_ident())
+
+    await store._database.run(lambda connection: connection.set_trace_callback(note))
+    for transaction in transactions:
+        await write(store, transaction)
+    return [thread == threading.get_ident() for thread in threads]
+
+
+@pytest.mark.file
+async def test_small_commits_run_in_the_loop(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a disk that was fast a hundred times, small commits run in the event loop's thread, and large ones do not."""
+    monkeypatch.setattr(pace, "_FAST", PATIENCE)  # this disk may be slow
+    monkeypatch.setattr(pace, "_SLOW", PATIENCE)
+    monkeypatch.setattr(pace, "_STOP", PATIENCE)
+
+    first = await commit_threads(store, (made(row) for row in range(1, 101)))
+    assert [False] * 100 == first
+    later = [made(101), made(102, *(event(seq) for seq in range(2, 100))), made(103)]
+    assert [True, False, True] == await commit_threads(store, later)
+    assert 103 == await store.read(lambda connection: len(connection.execute("SELECT * FROM agents").fetchall()))
+
+
+@pytest.mark.file
+async def test_a_file_that_another_process_has_locked(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit that finds the file locked waits in the connection's thread: the event loop goes on."""
+    monkeypatch.setattr(pace, "_PROOF", 1)
+    monkeypatch.setattr(pace, "_FAST", PATIENCE)  # this disk may be slow
+    goes_on, is_locked = threading.Event(), threading.Event()
+
+    def lock() -> bool:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            is_locked.set()
+            return goes_on.wait(PATIENCE)
+
+    with ThreadPoolExecutor(1) as threads:
+        async with open_store(path) as store:
+            await write(store, made(1))
+            assert [True] == await commit_threads(store, [made(2)])
+            await pragma(store, f"busy_timeout = {2000 * PATIENCE}")
+            waited = threads.submit(lock)
+            is_locked.wait(PATIENCE)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(write, store, made(3))
+                await anyio.wait_all_tasks_blocked()
+                goes_on.set()
+
+    assert waited.result()
+    assert [(3,)] == query(path, "SELECT count(*) FROM agents")
 
 
 async def test_only_what_was_written_is_counted(store: Store) -> None:
