@@ -23,6 +23,7 @@ MODULES = {
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
     "qwen-code": "qwen_code.tool",
+    "kimi-code": "kimi_code.tool",
     "mistral-vibe": "mistral_vibe",
     "kiro-cli": "kiro_cli",
     "cursor": "cursor",

@@ -15,6 +15,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_kimi_code,
     test_kiro_cli,
     test_llm,
     test_mistral_vibe,
@@ -119,6 +120,13 @@ def _cursor(root: Path, texts: list[str], _ident: str) -> None:
 def _mistral_vibe(root: Path, texts: list[str], ident: str) -> None:
     said = [test_mistral_vibe.said(role, text, f"{ident}{number}") for number, role, text in _roles(texts)]
     test_mistral_vibe.save(root / "s", *said, session_id=ident)
+
+
+def _kimi_code(root: Path, texts: list[str], ident: str) -> None:
+    log = test_kimi_code.Log()
+    for number, role, text in _roles(texts):
+        (log.user if role == "user" else log.answer)(f"{ident}{number}", text)
+    log.write(root)
 
 
 def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
@@ -236,6 +244,7 @@ SAMPLES = {
     "qwen-code": Sample("qwen-code", "s.jsonl", "line", _talk(test_qwen_code.Session, "s.jsonl")),
     "cursor": Sample("cursor", "s.jsonl", "line", _cursor),
     "mistral-vibe": Sample("mistral-vibe", "s/messages.jsonl", "line", _mistral_vibe),
+    "kimi-code": Sample("kimi-code", "session_s1/agents/main/wire.jsonl", "line", _kimi_code),
     "kiro-cli": Sample("kiro-cli", "s.jsonl", "line", _kiro_cli),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),

@@ -15,6 +15,7 @@ from reel.importing.steps import Reading, Source
 from reel.importing.tools import cline, continue_dev, crush, zed
 from reel.importing.tools.copilot_cli.session import Session as CopilotCli
 from reel.importing.tools.cursor import Session as Cursor
+from reel.importing.tools.kimi_code.session import Session as KimiCode
 from reel.importing.tools.kiro_cli import Session as KiroCli
 from reel.importing.tools.mistral_vibe import Session as MistralVibe
 from reel.importing.tools.pi.session import Session as Pi
@@ -30,6 +31,8 @@ _WORDS = [
     "chat_compression",
     *("tool_call", "reasoning", "binary", "api_req_started", "anthropic-messages", "model", "system.message", "zstd"),
     *("Prompt", "AssistantMessage", "ToolResults", "Clear", "toolUse", "toolResult", "json"),
+    *("context.append_message", "context.append_loop_event", "context.apply_compaction", "context.undo", "turn.prompt"),
+    *("step.begin", "content.part", "tool.call", "tool.result", "step.end", "think"),
 ]
 _KEYS = [
     *("type", "id", "parentId", "uuid", "parentUuid", "message", "role", "content", "text", "thinking", "data"),
@@ -43,6 +46,7 @@ _KEYS = [
     "say",
     *("isSummary", "segments", "tool_uses", "Data", "MIMEType", "tool_call_id", "input", "signature", "provider", "ts"),
     *("tool_calls", "reasoning_content", "refusal", "images", "message_id", "kind", "toolUseId"),
+    *("event", "part", "think", "stepUuid", "result", "toolCallId", "count", "origin", "keptUserMessageCount", "time"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -57,6 +61,7 @@ LINES: dict[str, Callable[[Source], JsonLines]] = {
     "cursor": Cursor,
     "mistral-vibe": MistralVibe,
     "kiro-cli": KiroCli,
+    "kimi-code": KimiCode,
 }
 
 

@@ -16,6 +16,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_kimi_code,
     test_kiro_cli,
     test_mistral_vibe,
     test_opencode,
@@ -40,6 +41,7 @@ ACCOUNTED = {"toolUseResult", "total_token_usage"}
 RICH: dict[str, Callable[[Path], object]] = {
     "mistral-vibe": test_mistral_vibe.rich,
     "kiro-cli": test_kiro_cli.rich,
+    "kimi-code": test_kimi_code.rich,
 }
 # Where a tool keeps JSON, if not in its file: the tables, and the columns with it.
 COLUMNS = {

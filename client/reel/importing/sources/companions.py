@@ -27,3 +27,11 @@ def companion(path: Path, counts: Counts) -> Json:
         what = f"not JSON: {error}"
     counts.problem(Problem(str(path), 0, what))
     return {}
+
+
+def newest(modified: int, path: Path) -> int:
+    """Return when a source was written last, with the file beside it, which is written after it."""
+    try:
+        return max(modified, path.lstat().st_mtime_ns)
+    except OSError:
+        return modified

@@ -6,7 +6,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
-from reel.importing.sources.companions import companion
+from reel.importing.sources.companions import companion, newest
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
 from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
@@ -53,7 +53,8 @@ def _source(entry: Entry) -> Source:
     stem = entry.path.name.removesuffix(_SUFFIX)
     session, parent = ids_in(entry.path.with_suffix(".json"))
     about = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
-    return Source(str(entry.path), name_of(NAME, session or stem), entry.size, entry.modified, about=about)
+    modified = newest(entry.modified, entry.path.with_suffix(".json"))
+    return Source(str(entry.path), name_of(NAME, session or stem), entry.size, modified, about=about)
 
 
 def _is_record(found: Json) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.chat_messages import FIELDS, ROLES, ChatMessages, is_message
-from reel.importing.sources.companions import companion
+from reel.importing.sources.companions import companion, newest
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
 from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
@@ -59,7 +59,8 @@ def _source(entry: Entry) -> Source:
     session, parent = ids_in(entry.path.with_name(_ABOUT))
     about = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
     name = name_of(NAME, session or entry.path.parent.name)
-    return Source(str(entry.path), name, entry.size, entry.modified, about=about)
+    modified = newest(entry.modified, entry.path.with_name(_ABOUT))
+    return Source(str(entry.path), name, entry.size, modified, about=about)
 
 
 def _about_of(source: Source) -> Path:

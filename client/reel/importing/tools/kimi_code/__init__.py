@@ -1,0 +1,4 @@
+"""Kimi Code.
+
+It imports what :mod:`reel.importing.tools` says. Begin with :mod:`reel.importing.tools.kimi_code.tool`.
+"""

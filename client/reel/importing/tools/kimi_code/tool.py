@@ -1,0 +1,46 @@
+"""Kimi Code: a log of JSON lines for each agent of a session."""
+
+from pathlib import Path
+
+from reel.base.strict_json import Json
+from reel.importing.sources.companions import companion, newest
+from reel.importing.sources.files import Entry, files_below, first_records, may_have
+from reel.importing.sources.offspring import PARENT
+from reel.importing.steps import Counts, Found, Problem, Source, Tool, forks_last
+from reel.importing.tools.kimi_code.parts import NAME
+from reel.importing.tools.kimi_code.places import FILE, place_of, places, state_beside
+from reel.importing.tools.kimi_code.session import Session
+from reel.importing.values import name_of, text_in
+
+
+def _discover(root: Path) -> Found:
+    """Find the logs; those of earlier versions, which have other records, are of something else."""
+    problems: list[Problem] = []
+    sources = []
+    for entry in files_below(root, (FILE,), problems):
+        if entry.path.name != FILE and entry.path != root.resolve():
+            continue
+        try:
+            records = first_records(str(entry.path))
+        except OSError as error:
+            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+            continue
+        if entry.path == root.resolve() or may_have(records, _is_record):
+            sources.append(_source(entry))
+    return Found(forks_last(sources), problems)
+
+
+def _is_record(found: Json) -> bool:
+    return "." in text_in(found, "type") and "time" in found
+
+
+def _source(entry: Entry) -> Source:
+    place, state = place_of(entry.path), state_beside(str(entry.path))
+    about = {PARENT: place.parent} if place.parent else {}
+    origin = "" if place.parent else text_in(companion(state, Counts()), "forkedFrom")
+    fork_of = name_of(NAME, origin) if origin else ""
+    modified = entry.modified if place.parent else newest(entry.modified, state)
+    return Source(str(entry.path), place.name, entry.size, modified, fork_of, about=about)
+
+
+TOOL = Tool(NAME, "Kimi Code", places, _discover, Session, beside=lambda source: [state_beside(source.path)])
