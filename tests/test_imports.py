@@ -108,7 +108,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # errors, texts and values
     ("reel.base", "reel.version"),
     # what a call did to files and in a shell
-    ("reel.touches",),
+    ("reel.blame", "reel.touches"),
     # what is said, and how a stored row or an item of a provider becomes a message
     ("reel.bedrock", "reel.said", "reel.providers", "reel.stats", "reel.secrets"),
     # how it travels, and what comes back
