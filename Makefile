@@ -108,6 +108,10 @@ BESIDE := agent-framework-openai langgraph-checkpoint-conformance pytest-asyncio
 # A library of the oldest Agent Framework calls what Python has deprecated.
 OLD := -W 'ignore:SelectableGroups:DeprecationWarning' --ignore-glob '*_suite.py' --ignore-glob '*/test_newest_sdks.py'
 TESTING := hypothesis pytest pytest-timeout pytest-trio pytest-xdist
+# What does not fit with the others, oldest and then newest, and what its suite and its example need.
+APART := $(VENV)/apart
+BESIDE_APART := moto openai pytest-asyncio pytest-mock
+FOR_APART := tests/adapters/test_strands_agents.py tests/adapters/test_two_processes.py tests/test_examples.py
 FOR_ADAPTERS := tests/adapters tests/sdks tests/test_examples.py
 VERSIONS = $$($(BIN)/python -m tests.adapters.versions $1)
 
@@ -118,6 +122,11 @@ adapters: $(READY)  ## run the tests with the newest and the oldest frameworks t
 	$(BIN)/python -m venv $(OLDEST)
 	$(subst $(BIN),$(OLDEST)/bin,$(PIP)) --no-binary claude-agent-sdk --editable . $(TESTING) $(BESIDE) $(call VERSIONS,oldest)
 	$(OLDEST)/bin/pytest $(PYTEST_OPTIONS) $(OLD) $(FOR_ADAPTERS)
+	$(BIN)/python -m venv $(APART)
+	$(subst $(BIN),$(APART)/bin,$(PIP)) --editable . $(TESTING) $(BESIDE_APART) $(call VERSIONS,apart-oldest)
+	$(APART)/bin/pytest $(PYTEST_OPTIONS) $(FOR_APART) -k strands
+	$(subst $(BIN),$(APART)/bin,$(PIP)) --upgrade $(call VERSIONS,apart-newest)
+	$(APART)/bin/pytest $(PYTEST_OPTIONS) $(FOR_APART) tests/adapters/test_strands_suite.py -k strands
 	$(BIN)/python -m venv $(NEWEST)
 	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) $(TESTING)
 	$(NEWEST)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_newest_sdks.py tests/sdks/test_types.py

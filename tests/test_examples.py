@@ -294,6 +294,25 @@ def test_google_adk(daemon: Daemon) -> None:
     ][::2]
 
 
+def test_strands(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first, the call of the tool and its result included."""
+    require("strands", reason="strands-agents is not installed")
+    call, words = answers.chat_calls(("c1", "what_time_is_it", "{}")), answers.chat_words("Noon.")
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += [call, words, words]
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "strands_agent.py", "ann", said, **environment) as program:
+                assert ["Noon."] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages("strands/ann/default")]
+
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert [] == [problem for problem in provider.problems if not problem.careless]
+    assert ["system", "user", "assistant", "tool", "assistant", "user"] == [
+        message["role"] for message in provider.bodies[2]["messages"]
+    ]
+
+
 def test_langgraph(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require("langgraph.prebuilt", reason="langgraph is not installed")

@@ -437,6 +437,7 @@ def test_a_start_is_thin() -> None:
         ("pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "pydantic-ai"),
         ("claude_agent_sdk", "claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk"),
         ("google_adk", "google.adk", "google-adk", "google-adk"),
+        ("strands_agents", "strands", "strands-agents", "strands-agents"),
     ],
 )
 def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 Turn = Callable[[str], Awaitable[Any]]
@@ -134,6 +135,29 @@ def google_adk(socket: str) -> Turn:
     return append
 
 
+def strands_agents(socket: str) -> Turn:
+    """Return what adds a message to the session of an agent, as a manager does."""
+    from strands.types.exceptions import SessionException  # noqa: PLC0415
+    from strands.types.session import Session, SessionAgent, SessionMessage, SessionType  # noqa: PLC0415
+
+    from reel.integrations.strands_agents import ReelSessionRepository  # noqa: PLC0415
+
+    repository = ReelSessionRepository(socket=socket)
+    if repository.read_session(SESSION) is None:
+        with suppress(SessionException):  # the other one was faster
+            repository.create_session(Session(SESSION, SessionType.AGENT))
+    repository.create_agent(SESSION, SessionAgent("default", {}, {}))
+    number = 0
+
+    async def add(text: str) -> None:
+        nonlocal number
+        message = SessionMessage.from_message({"role": "user", "content": [{"text": text}]}, number)
+        repository.create_message(SESSION, "default", message)
+        number += 1
+
+    return add
+
+
 class Writer(NamedTuple):
     """How to add to a session.
 
@@ -159,6 +183,7 @@ WRITERS = {
     "claude-agent-sdk": Writer("claude_agent_sdk", "claude/-home/both", claude_agent_sdk),
     "langgraph": Writer("langgraph", "langgraph/both", langgraph, "AsyncSqliteSaver", "langgraph.checkpoint.sqlite"),
     "google-adk": Writer("google.adk", "adk/app/me/both", google_adk),
+    "strands-agents": Writer("strands", "strands/both/default", strands_agents),
 }
 
 

@@ -1,4 +1,7 @@
-"""Which frameworks `make adapters` installs: ``python -m tests.adapters.versions``, with ``oldest`` or ``newest``."""
+"""Which frameworks `make adapters` installs: ``python -m tests.adapters.versions``, with ``oldest`` or ``newest``.
+
+With ``apart-oldest`` or ``apart-newest``, those that do not fit with the others, and have an environment of their own.
+"""
 
 import re
 import sys
@@ -11,6 +14,8 @@ _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 _BOUNDS = re.compile(r"(?P<package>[\w-]+)>=(?P<oldest>[\d.]+),<(?P<major>\d+)")
 # LangGraph's oldest version does not say that newer ones of this package do not fit it.
 _BESIDE = "langgraph-prebuilt==1.0.8"
+# It allows no MCP that the others, and the tests of `reel mcp`, need.
+_APART = ("strands-agents",)
 
 
 def bounds() -> dict[str, dict[str, tuple[str, str]]]:
@@ -25,10 +30,12 @@ def bounds() -> dict[str, dict[str, tuple[str, str]]]:
 
 def requirements(which: str) -> list[str]:
     """Return what pip installs: the oldest versions, or the packages that it brings up to date."""
-    packages = {package: oldest for each in bounds().values() for package, (oldest, _) in each.items()}
-    if which == "newest":
+    is_apart = which.startswith("apart-")
+    chosen = [each for extra, each in bounds().items() if (extra in _APART) == is_apart]
+    packages = {package: oldest for each in chosen for package, (oldest, _) in each.items()}
+    if which.endswith("newest"):
         return [*packages]
-    return [*(f"{package}=={oldest}" for package, oldest in packages.items()), _BESIDE]
+    return [*(f"{package}=={oldest}" for package, oldest in packages.items()), *(() if is_apart else (_BESIDE,))]
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ FRAMEWORKS: Final = {
     "pydantic-ai": Framework("pydantic_ai", "pydantic-ai-slim", "2.66", "2.68"),
     "langgraph": Framework("langgraph", "langgraph", "1.1", "1.2"),
     "google-adk": Framework("google.adk", "google-adk", "2.10", "2.13"),
+    "strands-agents": Framework("strands", "strands-agents", "1.0", "1.62"),
 }
 
 

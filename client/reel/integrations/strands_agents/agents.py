@@ -1,0 +1,211 @@
+"""The agents of the daemon that have the sessions of Strands Agents, and the state beside their conversations.
+
+A key of the framework's state is a key of the agent's state, so that people see and set it. What the framework keeps
+for itself is under keys that begin with ``strands:``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Final, NamedTuple
+
+from strands.types.exceptions import SessionException
+from strands.types.session import Session, SessionAgent, SessionType
+
+from reel import requests
+from reel.base.errors import NotFound
+from reel.integrations.naming import Named, named, tag_value
+from reel.said.new_messages import no_state, state
+from reel.sync.client import Client
+
+Json = dict[str, Any]
+
+_SESSION_TAG: Final = "strands_session"
+_AGENT_TAG: Final = "strands_agent"
+# What begins the keys of the framework's own data.
+_OWN: Final = "strands:"
+_SESSION: Final = f"{_OWN}session"
+_MULTI_AGENT: Final = f"{_OWN}multi_agent:"
+_AGENT: Final = f"{_OWN}agent"
+# The keys of the state that cannot be keys here, and their values.
+_OTHERS: Final = f"{_OWN}others"
+# The protocol's limit for a key, in characters.
+_LONGEST_KEY: Final = 256
+_PAGE: Final = 10_000
+
+
+class Place(NamedTuple):
+    """Where sessions are: the prefix of the names of their agents."""
+
+    prefix: str
+
+    def session(self, session_id: str) -> Named:
+        """Return the agent of a session.
+
+        Raises:
+            ValueError: the id has a path separator.
+        """
+        return Named(named(self.prefix, _checked("session_id", session_id)).name, {_SESSION_TAG: tag_value(session_id)})
+
+    def agent(self, session_id: str, agent_id: str) -> Named:
+        """Return the agent that has the conversation of an agent in a session; raise as above."""
+        ids = f"{_checked('session_id', session_id)}/{_checked('agent_id', agent_id)}"
+        tags = {_SESSION_TAG: tag_value(session_id), _AGENT_TAG: tag_value(agent_id)}
+        return Named(named(self.prefix, ids).name, tags)
+
+
+def _checked(what: str, given: str) -> str:
+    if not isinstance(given, str) or os.path.basename(given) != given:
+        raise ValueError(f"{what}: expected a text without path separators, got {given!r}")
+    return given
+
+
+def values_of(client: Client, agent: str) -> Json:
+    """Return the values beside a conversation.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    pages = client.pages(requests.state(agent, limit=_PAGE))
+    return {found.key: found.value for page in pages for found in page.values}
+
+
+def read_session(client: Client, place: Place, session_id: str) -> Session | None:
+    """Return a session, or ``None`` if there is none.
+
+    One that nobody has created exists as soon as it has an agent, such as a clone under a name of one.
+    """
+    name = place.session(session_id).name
+    try:
+        record = values_of(client, name).get(_SESSION)
+    except NotFound:
+        record = None
+    if record is not None:
+        return Session.from_dict(record)
+    if client.agents(f"{name}/", alive=True, limit=1).agents:
+        return Session(session_id=session_id, session_type=SessionType.AGENT)
+    return None
+
+
+def create_session(client: Client, place: Place, session: Session) -> None:
+    """Create a session.
+
+    Raises:
+        SessionException: it exists.
+    """
+    agent = place.session(session.session_id)
+    record = {**session.to_dict(), "session_type": SessionType(session.session_type).value}
+    if read_session(client, place, session.session_id) is not None:
+        raise SessionException(f"Session {session.session_id} already exists")
+    client.add(agent.name, [state(_SESSION, record)], create=True, tags=agent.tags)
+
+
+def read_agent(client: Client, name: str) -> SessionAgent | None:
+    """Return what the framework stores of an agent; ``None`` if there is none, or only others have written to it."""
+    try:
+        values = values_of(client, name)
+    except NotFound:
+        return None
+    record = values.get(_AGENT)
+    if not isinstance(record, dict):
+        return None
+    own = {key: value for key, value in values.items() if not key.startswith(_OWN)}
+    return SessionAgent.from_dict({**record, "state": {**own, **values.get(_OTHERS, {})}})
+
+
+def write_agent(client: Client, agent: Named, given: SessionAgent, *, create: bool) -> None:
+    """Store an agent, and of its state what has changed.
+
+    Args:
+        client: writes.
+        agent: the agent of the daemon.
+        given: what to store.
+        create: whether the framework creates it; a conversation that others have begun goes on.
+
+    Raises:
+        SessionException: it is updated, and there is none.
+    """
+    try:
+        values = values_of(client, agent.name)
+    except NotFound:
+        if not create:
+            raise SessionException(f"Agent {given.agent_id} does not exist") from None
+        values = {}
+    before = values.get(_AGENT)
+    if isinstance(before, dict) and not create:
+        given.created_at = before.get("created_at", given.created_at)
+    changes = _changes(values, given)
+    if changes:
+        client.add(agent.name, changes, create=create or None, tags=agent.tags if create else None)
+
+
+def _changes(values: Json, given: SessionAgent) -> list[Any]:
+    """Return the records that make the values beside a conversation those of an agent."""
+    record = given.to_dict()
+    kept: Json = {}
+    others: Json = {}
+    for key, value in record.pop("state").items():
+        is_key = 0 < len(key) <= _LONGEST_KEY and tag_value(key) == key and not key.startswith(_OWN)
+        (kept if is_key else others)[key] = value
+    new = {**kept, **({_OTHERS: others} if others else {}), _AGENT: record}
+    gone = [key for key in values if key not in new and (key == _OTHERS or not key.startswith(_OWN))]
+    changed = [state(key, value) for key, value in new.items() if key not in values or _differs(values[key], value)]
+    return [*(no_state(key) for key in gone), *changed]
+
+
+def _differs(before: Any, after: Any) -> bool:
+    """Whether two values of JSON differ; 1 and true are equal in Python."""
+    return bool(before != after) or json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True)
+
+
+def read_multi_agent(client: Client, place: Place, session_id: str, multi_agent_id: str) -> Json | None:
+    """Return the state of a graph or a swarm in a session, or ``None``."""
+    try:
+        found: Json | None = values_of(client, place.session(session_id).name).get(_multi_agent_key(multi_agent_id))
+    except NotFound:
+        return None
+    return found
+
+
+def write_multi_agent(client: Client, place: Place, session_id: str, multi_agent_id: str, value: Json) -> None:
+    """Store the state of a graph or a swarm.
+
+    Raises:
+        SessionException: there is no such session.
+    """
+    record = state(_multi_agent_key(multi_agent_id), value)
+    try:
+        client.add(place.session(session_id).name, [record])
+    except NotFound:
+        raise SessionException(f"Session {session_id} does not exist") from None
+
+
+def _multi_agent_key(multi_agent_id: str) -> str:
+    return _MULTI_AGENT + _checked("multi_agent_id", multi_agent_id)
+
+
+def delete_session(client: Client, place: Place, session_id: str) -> None:
+    """Remove a session and its agents for good, as ``purge`` does.
+
+    Raises:
+        SessionException: there is none.
+    """
+    own = place.session(session_id)
+    rows = [*client.iter_agents(f"{own.name}/"), *client.iter_agents(own.name)]
+    rows += [row for page in client.pages(requests.agents(place.prefix, tags=own.tags)) for row in page.agents]
+    names = {own.name: None}
+    for row in rows:
+        if row.name.startswith(f"{own.name}/") or row.name == _name_by_tags(place, session_id, row.tags):
+            names[row.name] = None
+    ids = [row.id for row in rows if row.name in names]
+    if not ids:
+        raise SessionException(f"Session {session_id} does not exist")
+    first, *more = dict.fromkeys(ids)
+    client.purge(first, also=more or None)
+
+
+def _name_by_tags(place: Place, session_id: str, tags: Json) -> str | None:
+    """Return the name of the agent of the framework that the tags tell; a clone has them as well, and another name."""
+    agent_id = tags.get(_AGENT_TAG)
+    return None if agent_id is None else place.agent(session_id, agent_id).name

@@ -1,0 +1,388 @@
+"""A session of Strands Agents is an agent: its messages come back as they were, whoever else writes."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reel
+from reel.base.errors import Killed, NotFound
+from reel.sync.client import Client
+from tests.daemon import Daemon
+
+pytest.importorskip("strands", reason="strands-agents is not installed")
+
+from strands import Agent, tool
+from strands.agent.conversation_manager import SlidingWindowConversationManager
+from strands.session.repository_session_manager import RepositorySessionManager
+from strands.types.exceptions import SessionException
+from strands.types.session import SessionMessage
+
+from reel.integrations.strands_agents import ReelSessionManager, ReelSessionRepository
+from reel.integrations.strands_agents.blocks import content_of, messages_of
+from reel.integrations.strands_agents.entries import _numbers
+from tests.adapters.strands_model import FakeModel, Json
+
+_NUMBERS = count()
+# The managers of a test.
+_MADE: list[ReelSessionManager] = []
+PICTURE = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+CALL = {"toolUse": {"toolUseId": "c1", "name": "look_up", "input": {"word": "tape deck"}}}
+
+
+@pytest.fixture
+def session() -> str:
+    """The id of a session that nobody has used."""
+    return f"s{next(_NUMBERS)}"
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Close the managers of a test."""
+    yield
+    while _MADE:
+        _MADE.pop().close()
+
+
+@pytest.fixture
+def repository(daemon: Daemon) -> Iterator[ReelSessionRepository]:
+    made = ReelSessionRepository(socket=daemon.socket)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    with daemon.client() as made:
+        yield made
+
+
+@tool  # type: ignore[untyped-decorator]
+def look_up(word: str) -> str:
+    """Look up a word."""
+    return f"{word}: a machine that plays tapes."
+
+
+def words(text: str) -> list[Json]:
+    """Return the content of an answer."""
+    return [{"text": text}]
+
+
+def manager_of(daemon: Daemon, session: str) -> ReelSessionManager:
+    """Return the manager of a session in a new process."""
+    _MADE.append(ReelSessionManager(session, socket=daemon.socket))
+    return _MADE[-1]
+
+
+def agent_of(daemon: Daemon, session: str, *answers: list[Json] | None, **more: Any) -> Agent:
+    """Return an agent as a new process makes it."""
+    manager = manager_of(daemon, session)
+    options: Json = {"callback_handler": None, "tools": [look_up], "agent_id": "default", **more}
+    return Agent(model=FakeModel(*answers), session_manager=manager, **options)
+
+
+def name_of(session: str) -> str:
+    return f"strands/{session}/default"
+
+
+def said(agent: Agent) -> list[tuple[str, list[Json]]]:
+    """Return what an agent has in its memory."""
+    return [(message["role"], message["content"]) for message in agent.messages]
+
+
+def texts(agent: Agent) -> list[str]:
+    return [block["text"] for _, content in said(agent) for block in content if "text" in block]
+
+
+def test_a_session_goes_on(daemon: Daemon, client: Client, session: str) -> None:
+    """The next process has all messages, deeply equal, and the state; others see words, calls, results and files."""
+    first = agent_of(daemon, session, [CALL], words("It plays tapes."), words("Yes."), state={"mood": "calm"})
+    first([{"text": "What is this?"}, PICTURE])
+    first.state.set("mood", "glad")
+    first("Are you sure?")
+
+    again = agent_of(daemon, session)
+
+    assert said(first) == said(again)
+    assert {"mood": "glad"} == again.state.get()
+    assert "glad" == client.state(name_of(session)).values[0].value
+    stored = [(message["role"], message["content"]) for message in client.iter_messages(name_of(session))]
+    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == [role for role, _ in stored]
+    assert ["text", "media"] == [block["type"] for block in stored[0][1]]
+    assert "tape deck: a machine that plays tapes." == stored[2][1][0]["content"]  # type: ignore[typeddict-item]
+
+
+def test_what_others_say(daemon: Daemon, client: Client, session: str) -> None:
+    """The model gets what others added, behind a result if it came before that, and results of one message as one."""
+    first = agent_of(daemon, session, words("Hello."))
+    first("Hi.")
+    calls = [reel.tool_call(f"o{number}", "look_up", {"word": str(number)}) for number in (1, 2)]
+    both: Any = {"role": "assistant", "content": [call["content"][0] for call in calls]}
+    results = [reel.tool_result(f"o{number}", f"found {number}") for number in (1, 2)]
+    client.add(name_of(session), [both, results[0], reel.text("user", "Quick!"), results[1]])
+
+    again = agent_of(daemon, session, words("Done."))
+    again("And?")
+
+    sent = again.model.sent[0]
+    assert ["user", "assistant", "assistant", "user", "user", "user"] == [message["role"] for message in sent]
+    assert ["o1", "o2"] == [block["toolUse"]["toolUseId"] for block in sent[2]["content"]]
+    assert [("o1", "found 1"), ("o2", "found 2")] == [
+        (block["toolResult"]["toolUseId"], block["toolResult"]["content"][0]["text"]) for block in sent[3]["content"]
+    ]
+    assert ["Quick!", "And?"] == [message["content"][0]["text"] for message in sent[4:]]
+
+
+def test_an_undo(daemon: Daemon, client: Client, session: str) -> None:
+    """What was taken back is not in the memory of the next process, which goes on from there."""
+    first = agent_of(daemon, session, words("Hello."), words("Wrong."))
+    first("Hi.")
+    first("What is a tape deck?")
+    client.undo(name_of(session))
+
+    again = agent_of(daemon, session, words("Right."))
+
+    assert ["Hi.", "Hello.", "What is a tape deck?"] == texts(again)
+    again("Well?")
+    assert ["Hi.", "Hello.", "What is a tape deck?", "Well?", "Right."] == texts(agent_of(daemon, session))
+
+
+def test_a_conversation_of_others(daemon: Daemon, client: Client, session: str) -> None:
+    """A conversation that others have begun goes on, whatever manages the memory; so does a clone."""
+    client.create(name_of(session))
+    client.add(name_of(session), [reel.text("user", "Hi."), reel.text("assistant", "Hello.")])
+
+    first = agent_of(daemon, session, words("It plays."), conversation_manager=SlidingWindowConversationManager(9))
+    first("What does it do?")
+    client.clone(name_of(session), name_of(f"{session}-other"))
+
+    assert ["Hi.", "Hello.", "What does it do?", "It plays."] == texts(agent_of(daemon, session))
+    assert ["Hi.", "Hello.", "What does it do?", "It plays."] == texts(agent_of(daemon, f"{session}-other"))
+
+
+def test_what_is_no_longer_sent(daemon: Daemon, client: Client, session: str) -> None:
+    """A sliding window stays where it was, and does not hide a summary that others put in its place."""
+    window = {"conversation_manager": SlidingWindowConversationManager(4)}
+    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(5)), **window)
+    for number in range(5):
+        first(f"q{number}")
+
+    assert ["q3", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
+
+    whole = [*client.iter_messages(name_of(session))]
+    for keys in (("role", "content", "provider_metadata"), ("role", "content")):
+        kept: Any = [{key: message[key] for key in keys if key in message} for message in whole[-3:]]
+        begin = client.messages(name_of(session)).messages[0]["seq"]
+        client.add(name_of(session), [reel.text("user", "We counted to three."), *kept], from_=begin)
+
+        assert ["We counted to three.", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
+
+
+def test_numbers() -> None:
+    """Numbers rise and stay; what others add before a message is right below it."""
+    assert [0, 1, 2] == _numbers([0, 1, 2])
+    assert [0, 1, 2, 3] == _numbers([None, None, None, None])
+    assert [0, 1, 2, 3] == _numbers([0, 1, None, 2])
+    assert [0, 1, 2, 50] == _numbers([0, 1, 2, 50])
+    assert [89, 90, 91] == _numbers([None, 90, None])
+    assert [0, 1, 2, 3] == _numbers([None, None, None, 1])
+    assert [5, 6, 7] == _numbers([5, 5, 5])
+    assert [] == _numbers([])
+
+
+def test_a_guardrail(daemon: Daemon, client: Client, session: str) -> None:
+    """What a guardrail redacts is replaced, with what others said behind it; one undo brings it back."""
+    first = agent_of(daemon, session, None)
+    first("A secret.")
+    head = client.messages(name_of(session)).messages
+
+    assert ["[removed]", "I cannot say."] == [message["content"][0]["text"] for message in head]  # type: ignore[typeddict-item]
+    assert ["[removed]", "I cannot say."] == texts(agent_of(daemon, session))
+
+
+def test_an_update_in_the_middle(
+    repository: ReelSessionRepository, client: Client, daemon: Daemon, session: str
+) -> None:
+    """A message is replaced where it is; its time stays, and so does what is after it; one undo takes that back."""
+    first = agent_of(daemon, session, words("Hello."), words("Yes."))
+    first("Hi.")
+    client.add(name_of(session), [reel.text("user", "From the side.")])
+    first("Sure?")
+    before = repository.list_messages(session, "default")
+
+    message = SessionMessage.from_message({"role": "assistant", "content": words("Good day.")}, 1)
+    repository.update_message(session, "default", message)
+
+    after = repository.list_messages(session, "default")
+    assert ["Hi.", "Good day.", "From the side.", "Sure?", "Yes."] == [
+        each.message["content"][0]["text"] for each in after
+    ]
+    assert [each.message_id for each in before] == [each.message_id for each in after]
+    assert before[1].created_at == after[1].created_at
+    client.undo(name_of(session))
+    assert before == repository.list_messages(session, "default")
+
+
+def test_the_newest_message_of_a_program_that_does_not_know_of_others(
+    repository: ReelSessionRepository, client: Client, daemon: Daemon, session: str
+) -> None:
+    """A program replaces what it added, although others have added a message that took its number."""
+    first = agent_of(daemon, session, words("Hello."))
+    first("Hi.")
+    client.add(name_of(session), [reel.text("user", "From the side.")])
+    own = SessionMessage.from_message({"role": "user", "content": words("Mine.")}, 2)
+    repository.create_message(session, "default", own)
+    own.redact_message = {"role": "user", "content": words("[removed]")}
+
+    repository.update_message(session, "default", own)
+
+    assert ["Hi.", "Hello.", "From the side.", "[removed]"] == texts(agent_of(daemon, session))
+
+
+def test_states(daemon: Daemon, client: Client, session: str) -> None:
+    """Any value comes back, under any key; 1 and true differ, and what was removed is gone."""
+    given = {"one": 1, "none": None, "list": [1, {"a": "b"}], "strands:mine": 1, "k" * 300: 2, "gone": 3, "": 4}
+    first = agent_of(daemon, session, words("a"), words("b"), state=given)
+    first("x")
+    assert given == agent_of(daemon, session).state.get()
+
+    first.state.set("one", True)
+    first.state.delete("gone")
+    first.state.delete("k" * 300)
+    first("y")
+
+    again = agent_of(daemon, session).state.get()
+    assert {"list": [1, {"a": "b"}], "none": None, "one": True, "strands:mine": 1, "": 4} == again
+    assert again["one"] is True
+    client.add(name_of(session), [reel.state("one", "set by hand")])
+    assert "set by hand" == agent_of(daemon, session).state.get("one")
+
+
+def test_two_programs_at_once(daemon: Daemon, session: str) -> None:
+    """Of what two programs say in turn in one session nothing is lost."""
+    left = agent_of(daemon, session, words("a0"), words("a1"))
+    right = agent_of(daemon, session, words("b0"), words("b1"))
+    for number in range(2):
+        left(f"p{number}")
+        right(f"q{number}")
+
+    assert ["p0", "a0", "q0", "b0", "p1", "a1", "q1", "b1"] == texts(agent_of(daemon, session))
+
+
+def test_a_repository_in_the_vendors_manager(repository: ReelSessionRepository, session: str) -> None:
+    """The framework's own manager works with the repository."""
+    for _ in range(2):
+        model = FakeModel(words("Hello."))
+        manager = RepositorySessionManager(session, repository)
+        agent = Agent(model=model, session_manager=manager, callback_handler=None)
+        agent("Hi.")
+
+    assert ["Hi.", "Hello.", "Hi.", "Hello."] == texts(agent)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../a", ""])
+def test_an_id_that_is_a_path(repository: ReelSessionRepository, name: str) -> None:
+    """An id with a path separator is refused, as with the framework's own files."""
+    if name:
+        with pytest.raises(ValueError, match="without path separators"):
+            repository.read_session(name)
+    with pytest.raises(ValueError, match="agent_id"):
+        repository.list_messages("s", name or "a/b")
+
+
+def test_an_id_that_is_no_name(daemon: Daemon, client: Client) -> None:
+    """A session with any other id is stored, listed by its tag, and deleted."""
+    odd = "who? \N{SNOWMAN}" + "x" * 300
+    agent_of(daemon, odd, words("Hello."))("Hi.")
+    manager = manager_of(daemon, odd)
+
+    assert ["Hi.", "Hello."] == texts(agent_of(daemon, odd))
+    assert manager.agent_name(odd).startswith("strands/sha256-")
+    manager.delete_session(odd)
+    assert manager.read_session(odd) is None
+    with pytest.raises(NotFound):
+        client.agent(manager.agent_name(odd))
+
+
+def test_what_json_does_not_have(repository: ReelSessionRepository, daemon: Daemon, session: str) -> None:
+    """A message with NaN is refused, and nothing is added."""
+    agent_of(daemon, session, words("Hello."))("Hi.")
+    call = {"toolUse": {"toolUseId": "c1", "name": "look_up", "input": {"word": float("nan")}}}
+
+    with pytest.raises(SessionException):
+        repository.create_message(session, "default", SessionMessage({"role": "assistant", "content": [call]}, 2))
+    assert ["Hi.", "Hello."] == texts(agent_of(daemon, session))
+
+
+def test_a_killed_agent(repository: ReelSessionRepository, client: Client, daemon: Daemon, session: str) -> None:
+    """A killed agent is read, and not written to."""
+    agent_of(daemon, session, words("Hello."))("Hi.")
+    client.kill(name_of(session))
+
+    with pytest.raises(Killed):
+        repository.create_message(session, "default", SessionMessage({"role": "user", "content": words("x")}, 2))
+    assert 2 == len(repository.list_messages(session, "default"))
+
+
+def test_a_session_is_deleted_for_good(
+    repository: ReelSessionRepository, daemon: Daemon, client: Client, session: str
+) -> None:
+    """What was said is in no file afterwards; a clone under the name of another session stays."""
+    agent_of(daemon, session, words("the-word-to-go"), state={"key": "the-value-to-go"})("Hi.")
+    agent_of(daemon, session + "x", words("Hello."))("Hi.")
+
+    manager_of(daemon, session).delete_session(session)
+
+    files = b"".join(path.read_bytes() for path in Path(daemon.database).parent.glob("*.db*"))
+    assert b"to-go" not in files
+    assert client.agent(name_of(session + "x")).alive
+    with pytest.raises(SessionException):
+        repository.delete_session(session)
+
+
+BLOCKS: list[Json] = [
+    {"text": "words"},
+    {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}},
+    {"reasoningContent": {"redactedContent": {"__bytes_encoded__": True, "data": "QUJD"}}},
+    {"document": {"format": "docx", "name": "a", "source": {"bytes": {"__bytes_encoded__": True, "data": "QUJD"}}}},
+    {"document": {"format": "md", "name": "a", "source": {"location": {"type": "s3", "uri": "s3://bucket/a"}}}},
+    {"video": {"format": "mp4", "source": {"bytes": {"__bytes_encoded__": True, "data": "QUJD"}}}},
+    {"guardContent": {"text": {"text": "guarded", "qualifiers": ["query"]}}},
+    {"cachePoint": {"type": "default"}},
+    {"citationsContent": {"content": [{"text": "said "}, {"text": "elsewhere"}], "citations": []}},
+    {"toolUse": {"toolUseId": "c1", "name": "n", "input": {}}},
+    {"toolUse": {"toolUseId": "", "name": "n", "input": {}}},
+    {"toolResult": {"toolUseId": "c1", "status": "error", "content": [{"json": {"a": 1}}, {"text": "b"}]}},
+    {"a newer one": {"x": 1}},
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_block(
+    block: Json, repository: ReelSessionRepository, client: Client, daemon: Daemon, session: str
+) -> None:
+    """A block of any kind is stored, is a valid message for others, and comes back as it was."""
+    agent_of(daemon, session)
+    role = "user" if "toolResult" in block else "assistant"
+    stored = SessionMessage.from_dict({"message": {"role": role, "content": [block]}, "message_id": 0})
+
+    repository.create_message(session, "default", stored)
+
+    assert [stored] == repository.list_messages(session, "default")
+    assert 1 == len([*client.iter_messages(name_of(session))])
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if block.keys() & {"text", "toolResult", "document", "video"}]
+)
+def test_blocks_of_others(block: Json) -> None:
+    """What another client says is read as the framework would have stored it."""
+    (made,) = messages_of({"message": {"role": "user", "content": [block]}})
+    result = block.get("toolResult")
+    if result is not None:  # JSON is text for others
+        result = {**result, "content": [{"text": json.dumps({"a": 1})}, {"text": "b"}]}
+
+    assert [block if result is None else {"toolResult": result}] == content_of(made)
