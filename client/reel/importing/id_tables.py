@@ -26,12 +26,16 @@ class Ids:
     def __init__(self) -> None:
         self._first, self._second = array("q"), array("I")
         self._slots = array("i", [_FREE]) * _FIRST_SLOTS
+        # The id that was added last: most records name the one before them.
+        self._newest = ""
 
     def __len__(self) -> int:
         return len(self._first)
 
     def find(self, given: str) -> int | None:
         """Return the number of an id; ``None`` if it was not added."""
+        if given == self._newest and self._first:
+            return len(self._first) - 1
         number = self._slots[self._slot_of(given)]
         return None if number == _FREE else number
 
@@ -41,6 +45,7 @@ class Ids:
         number = self._slots[slot]
         if number == _FREE:
             self._slots[slot] = number = len(self._first)
+            self._newest = given
             self._first.append(hash(given))
             self._second.append(_rest_of(given))
             if number > _FULLEST * len(self._slots):

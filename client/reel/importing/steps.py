@@ -180,11 +180,13 @@ class Counts:
         # Whether something was left for later, although the source may not change any more.
         self.unfinished = False
 
-    def map(self) -> None:
-        """Count a record that became a step, or a part of one."""
+    def map(self, left_out: Iterable[str] = ()) -> None:
+        """Count a record that became a step, or a part of one, and the fields of which nothing was made."""
         self.read += 1
         self.mapped += 1
         self.lines.append(self.line)
+        for field in left_out:
+            self.left_out[field] += 1
 
     def ignore(self, rule: str) -> None:
         """Count a record that a rule ignores."""

@@ -70,18 +70,20 @@ class LogTree:
         owner = self._number(place[0])
         seqs, parents = self._seqs[owner], self._parents[owner]
         index = bisect_left(seqs, place[1])
-        if place not in self:
+        if index < len(seqs) and seqs[index] == place[1]:
+            parents[index] = self._packed(parent)
+        else:
             seqs.insert(index, place[1])
-            parents.insert(index, (_NONE, _NONE))
-        parents[index] = self._packed(parent)
+            parents.insert(index, self._packed(parent))
 
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""
         self.head, self.tip = head, tip
         if not self._commands or self._commands[-1] != command:
+            self._ends.insert(len(self._commands), self._packed(tip))
             self._commands.append(command)
-            self._ends.insert(len(self._commands) - 1, (_NONE, _NONE))
-        self._ends[-1] = self._packed(tip)
+        else:
+            self._ends[-1] = self._packed(tip)
 
     def __contains__(self, place: Place) -> bool:
         return self._find(place) is not None

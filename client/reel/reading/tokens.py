@@ -1,6 +1,6 @@
 """How many tokens a response used, whichever provider counted them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 # What the providers and the tools call it. Anthropic, Bedrock, opencode and pi count what was read from and written to
@@ -23,13 +23,10 @@ _CACHED = (
 )
 _CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWrite")
 _REASONING = ("thoughtsTokenCount", "total_thought_tokens", "reasoning_output_tokens", "reasoning")
+# In the order of the fields of `Tokens`.
+_NAMES = (_INPUT, _OUTPUT, _CACHED, _REASONING, _CACHE_WRITES)
 # The key of an earlier count of the same answer, in the data of an event.
 REPLACES = "replaces"
-# OpenAI has these in a map of details.
-_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
-# opencode has these in a map, beside the input.
-_CACHE = ("cache",)
 
 
 class Tokens(NamedTuple):
@@ -51,20 +48,39 @@ class Tokens(NamedTuple):
         return f"{self.read:,} in{cached}, {self.written:,} out{reasoning}"
 
 
+# For each name, the fields of `Tokens` that its count is added to. OpenAI has some in maps of details, and opencode has
+# these in one beside the input.
+_FIELDS = {
+    name: tuple(place for place, names in enumerate(_NAMES) if name in names) for names in _NAMES for name in names
+}
+_INPUT_DETAILS: dict[str, tuple[int, ...]] = {"cached_tokens": (2,), "cache_write_tokens": (4,)}
+_OUTPUT_DETAILS: dict[str, tuple[int, ...]] = {"reasoning_tokens": (3,)}
+_DETAILS: dict[str, dict[str, tuple[int, ...]]] = {
+    **dict.fromkeys(("prompt_tokens_details", "input_tokens_details"), _INPUT_DETAILS),
+    **dict.fromkeys(("completion_tokens_details", "output_tokens_details"), _OUTPUT_DETAILS),
+    "cache": {"read": (0, 2), "write": (0, 4)},
+}
+
+
 def tokens_in(data: Any) -> Tokens | None:
     """Return the tokens that the data of a ``usage`` event counts; ``None`` if it counts none."""
     usage = data.get("usage") if isinstance(data, dict) else None
     if not isinstance(usage, dict):
         return None
-    read, written = _detail(usage, _CACHE, "read"), _detail(usage, _CACHE, "write")
-    counted = Tokens(
-        _sum(usage, _INPUT) + read + written,
-        _sum(usage, _OUTPUT),
-        _sum(usage, _CACHED) + _detail(usage, _INPUT_DETAILS, "cached_tokens") + read,
-        _sum(usage, _REASONING) + _detail(usage, _OUTPUT_DETAILS, "reasoning_tokens"),
-        _sum(usage, _CACHE_WRITES) + _detail(usage, _INPUT_DETAILS, "cache_write_tokens") + written,
-    )
-    return counted if any(counted) else None
+    counted = [0] * len(_NAMES)
+    _add(counted, usage, _FIELDS)
+    for name, fields in _DETAILS.items():
+        if isinstance(details := usage.get(name), dict):
+            _add(counted, details, fields)
+    return Tokens(*counted) if any(counted) else None
+
+
+def _add(counted: list[int], found: Mapping[str, Any], fields: Mapping[str, tuple[int, ...]]) -> None:
+    """Add the counts of a map to those of the fields that they belong to."""
+    for name, count in found.items():
+        if type(count) is int:
+            for place in fields.get(name, ()):
+                counted[place] += count
 
 
 def replaced_by(data: Any) -> Tokens | None:
@@ -73,14 +89,6 @@ def replaced_by(data: Any) -> Tokens | None:
     An answer that was read while it arrived is counted again when it is complete. The log keeps both counts.
     """
     return tokens_in(data.get(REPLACES)) if isinstance(data, dict) else None
-
-
-def _sum(usage: dict[str, Any], fields: Iterable[str]) -> int:
-    return sum(count for field in fields if type(count := usage.get(field)) is int)
-
-
-def _detail(usage: dict[str, Any], maps: Iterable[str], field: str) -> int:
-    return sum(_sum(details, (field,)) for name in maps if isinstance(details := usage.get(name), dict))
 
 
 def total(counted: Iterable[Tokens | None]) -> Tokens:

@@ -156,8 +156,19 @@ def append(
     Raises:
         InvalidMessage: an event cannot be there; ``data`` has its ``index`` and the ``field``.
     """
-    given = {**locals(), "events": [fit_messagepack(event)[0] for event in events]}
+    given = {**locals(), "events": _fitted(events)}
     return call("append", reply_reader(replies.Appended), given, writes=True)
+
+
+def _fitted(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return events with numbers that MessagePack can represent: packing tells soonest that they have no others."""
+    from reel.wire.msgpack_codec import CANNOT_PACK, packed  # noqa: PLC0415 - it is loaded when something is sent
+
+    try:
+        packed(list(events))
+    except (*CANNOT_PACK, ValueError):
+        return [fit_messagepack(event)[0] for event in events]
+    return list(events)
 
 
 def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:

@@ -5,7 +5,7 @@ The daemon keeps messages encoded in this form, so its core needs these function
 
 from __future__ import annotations
 
-from msgpack import Packer, unpackb
+from msgpack import Packer, packb, unpackb
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.wire.frames import LARGE
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BUFFER = 1 << 16
+# What the library raises for a number that is too large for it, and for one that Python cannot represent.
+CANNOT_PACK = (OverflowError, TypeError)
 
 
 def packer() -> Callable[[Any], bytes]:
@@ -47,6 +49,17 @@ class LastingPacker:
         """Free the buffer if a value of about this size, in bytes, was encoded and is large."""
         if size >= LARGE:
             self.pack = self._make()
+
+
+def packed(value: Any) -> bytes:
+    """Return a plain value as MessagePack, with lone surrogates.
+
+    Raises:
+        OverflowError: a number is too large.
+        TypeError: it has something that is no plain value, or a numeral.
+    """
+    data: bytes = packb(value, unicode_errors="surrogatepass")
+    return data
 
 
 def unpack(data: bytes) -> Any:

@@ -19,7 +19,7 @@ from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
-from reel.importing.adding.stretch import Stretch, size_of, too_old
+from reel.importing.adding.stretch import Stretch, fitted, too_old
 from reel.importing.adding.target import Target, read_log
 from reel.importing.adding.usages import replacing
 from reel.importing.id_tables import IdMap
@@ -222,8 +222,9 @@ class Conversation:
         A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
         the id of its last one.
         """
-        blocks = _comparable([block for part in parts for block in part.blocks])
-        for place in self._log.following(self._at, self._had) if (self._at or 0) < self._had else ():
+        following = self._log.following(self._at, self._had) if (self._at or 0) < self._had else []
+        blocks = _comparable([block for part in parts for block in part.blocks]) if following else []
+        for place in following:
             page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))
             for message in page.messages:
                 content = message["content"]
@@ -306,9 +307,8 @@ class Conversation:
         element["ref"] = ref_for(ref)
         if step.sent is not None:
             element["sent"] = step.sent
-        element, _ = fit_messagepack(element)
+        element, size = fitted(element)
         self._materialize()
-        size = size_of(element)
         if self._stretch is not None and not self._stretch.has_room(size):
             self.flush()
         if is_message and self._at != self._log.tip:

@@ -1,11 +1,11 @@
 """A stretch of an agent's log, which is sent as one command."""
 
-from msgpack import packb
-
 from reel import replies, requests
 from reel.base.errors import ProtocolMismatch
 from reel.base.strict_json import Json, encode
+from reel.base.values import fit_messagepack
 from reel.requests import Call
+from reel.wire.msgpack_codec import CANNOT_PACK, packed
 
 # The maximum of events and bytes in one command: others wait while so many are written. With 500 events the median of
 # another client's adds was twice what it is with 200, and the daemon took a tenth less time.
@@ -16,7 +16,16 @@ BYTES = 512 << 10
 def size_of(event: Json) -> int:
     """Return about how many bytes an event takes in a request."""
     # Packed to be counted, and again with the request. Counting the texts in Python takes longer.
-    return len(packb(event, unicode_errors="surrogatepass"))
+    return len(packed(event))
+
+
+def fitted(event: Json) -> tuple[Json, int]:
+    """Return an event with numbers that MessagePack can represent, and its size."""
+    try:
+        return event, size_of(event)
+    except CANNOT_PACK:
+        event, _ = fit_messagepack(event)
+        return event, size_of(event)
 
 
 def too_old() -> ProtocolMismatch:

@@ -111,8 +111,7 @@ class Session(JsonLines):
             if prompt is None:
                 self.counts.ignore(rule)
                 return
-            self.counts.map()
-            self.counts.left_out.update(left_out_of(found))
+            self.counts.map(left_out_of(found))
             yield from self._in_part(part, found, thread.beside(prompt))
             return
         steps = self._read_chained(thread, found, line)
@@ -122,8 +121,7 @@ class Session(JsonLines):
         if unknown := unknown_type(found):
             self.counts.note(unknown)
         else:
-            self.counts.map()
-            self.counts.left_out.update(left_out_of(found))
+            self.counts.map(left_out_of(found))
         yield from thread.read(found, line)
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:

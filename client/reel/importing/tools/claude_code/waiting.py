@@ -41,6 +41,9 @@ class Waiting:
 
     def take(self, line: Line) -> Iterator[Line]:
         """Yield the records that can be read, now that one more is there; each is to be read before the next."""
+        if not self._lines and self._can_be_read(parent_of(line.found)):  # as nearly all
+            yield line
+            return
         self._lines[text_in(line.found, "uuid")] = line
         yield from self._ready(most=_MOST)
 
@@ -52,10 +55,14 @@ class Waiting:
         while self._lines:
             chain = self._chain(next(iter(self._lines)))
             parent = parent_of(self._lines[chain[-1]].found)
-            if parent and parent not in self._lines and not self._knows(parent) and len(self._lines) <= most:
+            if not self._can_be_read(parent) and len(self._lines) <= most:
                 return
             for uuid in reversed(chain):
                 yield self._lines.pop(uuid)
+
+    def _can_be_read(self, parent: str | None) -> bool:
+        """Return whether a record with this predecessor can be read: it has none, or that one is here."""
+        return not parent or parent in self._lines or self._knows(parent)
 
     def _chain(self, uuid: str) -> list[str]:
         """Return a record that waits and those among the others that precede it, the first of them last."""
