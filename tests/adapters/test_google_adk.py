@@ -453,7 +453,7 @@ def test_the_state_of_a_killed_agent(service: ReelSessionService, client: Client
 def test_a_list_is_one_page(
     service: ReelSessionService, client: Client, app: str, user: str | None, states: int
 ) -> None:
-    """A list asks for a page of agents, whatever their number; one of a user for the state of the app as well."""
+    """A list asks for a page of agents and for those that went back; one of a user for the state of the app as well."""
     for number in range(5):
         made(service, app, f"s{number}", state={"user:a": 1, "app:b": 2, "c": number})
 
@@ -467,7 +467,7 @@ def test_a_list_is_one_page(
     assert {"user:a": 1, "app:b": 2, "c": 3} == listed[3].state
     new = {method: count - before.get(method, 0) for method, count in after.items()}
     asked_for = {name: new[name] for name in new if new[name] and name != "stats"}
-    assert {"agents": 1, **({"state": states} if states else {})} == asked_for
+    assert {"agents": 1, "histories": 1, **({"state": states} if states else {})} == asked_for
 
 
 def test_a_list_has_all_of_a_large_state(service: ReelSessionService, app: str) -> None:
@@ -510,14 +510,41 @@ def test_names_of_different_ids_differ(service: ReelSessionService) -> None:
     assert len(places) == len({service.agent_name(*place) for place in places})
 
 
-def test_a_clone_is_no_session(service: ReelSessionService, client: Client, app: str) -> None:
-    """A clone has the tags of its source, but it is not the session, and the session is listed once."""
-    session = made(service, app, "s")
-    append(service, session, said("hi"))
+def test_a_clone_is_a_session(service: ReelSessionService, client: Client, app: str) -> None:
+    """A clone whose name is that of a session is listed as it is loaded, with what it inherited; another one is not."""
+    session = made(service, app, "s", state={"a": 1})
+    append(service, session, said("hi"), changing(a=2))
     agent = service.agent_name(app, "u", "s")
+    client.undo(agent)
     client.add(client.clone(agent, name=f"{agent}-2").name, ["more", "and more"])
+    client.clone(agent)
 
-    assert ["s"] == [each.id for each in run(lambda: service.list_sessions(app_name=app)).sessions]
+    listed = run(lambda: service.list_sessions(app_name=app)).sessions
+    assert [("s", {"a": 1}), ("s-2", {"a": 1})] == [(each.id, each.state) for each in listed]
+    loaded = got(service, app, "s-2")
+    assert ({"a": 1}, ["hi", "more", "and more"]) == (
+        loaded.state,
+        [event.content.parts[0].text for event in loaded.events],
+    )
+    append(service, loaded, changing(a=3))
+    assert [{"a": 1}, {"a": 3}] == [each.state for each in run(lambda: service.list_sessions(app_name=app)).sessions]
+
+
+def test_what_is_no_way_back_of_state(service: ReelSessionService, client: Client, app: str) -> None:
+    """An edit and a clear leave the state. A rewind to a mark takes it back, until that is undone."""
+    agent = service.agent_name(app, "u", "s")
+    append(service, made(service, app, "s", state={"a": 1}), said("hi"))
+    client.mark(agent, "here")
+    append(service, got(service, app), changing(a=2, b=[{"deep": None}]))
+    changed = {"a": 2, "b": [{"deep": None}]}
+    client.add(agent, "in short: hi", from_=client.messages(agent).messages[-1]["seq"])
+    assert changed == got(service, app).state
+    client.undo(agent)
+    client.rewind(agent, "here")
+    assert {"a": 1} == got(service, app).state
+    client.undo(agent)
+    client.clear(agent)
+    assert changed == got(service, app).state
 
 
 def test_sessions_are_deleted_while_they_are_listed(

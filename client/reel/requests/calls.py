@@ -262,14 +262,19 @@ def _nested_reader(field: str) -> Callable[[dict[str, Any]], Any]:
 
 
 def _read_value(found: dict[str, Any]) -> replies.Value:
-    """Read a value that is stored beside a conversation."""
+    value = value_in(found["data_json"])
+    return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
+
+
+def value_in(data_json: str | None) -> Any:
+    """Return the value that the record of one beside a conversation has; ``None`` if it removes the value."""
     from reel.base.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
 
-    data = parse(found["data_json"] or "{}")
+    data = parse(data_json or "{}")
     value, text = data.get("value"), data.get("value_json")
     if text is not None:
         try:
             value = parse(text)
         except ValueError:  # something was redacted
             value = text
-    return replies.Value(found["key"], value, found["seq"], found["time"], found.get("damaged", False))
+    return value

@@ -121,6 +121,13 @@ def test_a_turn_of_a_clone(client: Client, name: str) -> None:
     assert [] == _said(client, clone)
 
 
+def test_a_turn_that_begins_where_the_first_look_ends(client: Client, name: str) -> None:
+    """What was added together with the question is taken back with it, wherever it is."""
+    client.add(name, [{"role": "user", "content": "one"}, {"role": "user", "content": "and two"}])
+    client.add(name, [{"role": "assistant", "content": "answer"}] * 31)
+    assert 33 == client.undo_turn(name).dropped
+
+
 def test_somebody_has_written_since(client: Client, name: str) -> None:
     """Nothing that was not seen is taken back."""
     _turn(client, name, "one")

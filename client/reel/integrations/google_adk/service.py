@@ -23,6 +23,7 @@ from google.adk.sessions.session import Session
 from reel import replies, requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.google_adk.events import FORMAT, events_after, events_at
+from reel.integrations.google_adk.going_back import state_left, those_gone_back, went_back
 from reel.integrations.google_adk.items import messages_of
 from reel.integrations.google_adk.session_agents import (
     APP,
@@ -336,12 +337,17 @@ def _session(client: Client, agents: SessionAgents, about: replies.AgentInfo, as
         app_name=app_name,
         user_id=user_id,
         id=session_id,
-        state={**state_at(client, agent, head), **shared_of(agents, partial(state_of, client))},
+        state={**_state_of_session(client, agent, head), **shared_of(agents, partial(state_of, client))},
         events=events,
         last_update_time=newest[-1].timestamp if newest else _created(about),
     )
     found._storage_update_marker = _marker(about.id, head)
     return found
+
+
+def _state_of_session(client: Client, agent: str, head: int) -> Json:
+    """Return the state of a session itself, without that of events that were taken back."""
+    return state_left(client, agent, head) if went_back(client, agent, head) else state_at(client, agent, head)
 
 
 def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
@@ -373,12 +379,15 @@ def _listed(
     if user_id is not None:
         app = agent_of(prefix, app_name).name
         states[app] = state_of(client, app)
-    for row in rows:
-        agents = _agents_in(prefix, row)
-        if agents is not None and row.alive:
-            with suppress(NotFound):  # it was deleted in the meantime
-                state = {**state_in(client, row), **shared_of(agents, lambda agent: states.get(agent, {}))}
-                yield _without_events(agents, row, state)
+    found = [(row, agents) for row in rows if row.alive and (agents := _agents_in(prefix, row)) is not None]
+    back = those_gone_back(client, [row.id for row, _ in found])
+    for row, agents in found:
+        with suppress(NotFound):  # it was deleted in the meantime
+            # A clone may have inherited what was taken back.
+            is_plain = row.id not in back and row.source is None
+            own = state_in(client, row) if is_plain else _state_of_session(client, row.id, row.head)
+            shared = shared_of(agents, lambda agent: states.get(agent, {}))
+            yield _without_events(agents, row, {**own, **shared})
 
 
 def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
@@ -386,8 +395,12 @@ def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
     app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
     if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
         return None
-    agents = agents_of(prefix, (str(app_name), str(user_id), str(session_id)))
-    return agents if row.name == agents.session.name else None  # a clone has the tags of its source
+    # A clone has the tags of its source, and another id in its name.
+    for each in (str(session_id), row.name.rpartition("/")[2]):
+        agents = agents_of(prefix, (str(app_name), str(user_id), each))
+        if row.name == agents.session.name:
+            return agents
+    return None
 
 
 def _without_events(agents: SessionAgents, row: replies.AgentRow, state: Json) -> Session:

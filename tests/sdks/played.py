@@ -1,0 +1,407 @@
+"""Turns of each framework, step by step, in our store and in the vendor's: what one has after them, the other has.
+
+A turn is a question, a call of a tool, its result and an answer. A step is what one call of a store writes.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar, Final, TypedDict
+
+from tests.reel.importing.transcripts import Transcript
+
+# Steps are numbered, and each turn begins with a multiple of how many a turn takes. What is tried again has another
+# number of the same step.
+Steps = Sequence[int]
+AGAIN: Final = 1_000_000
+
+
+class Played:
+    """A session of a framework.
+
+    Args:
+        socket: the daemon's.
+        session: its id.
+    """
+
+    # The framework's module.
+    module: ClassVar[str]
+    # How many steps a turn takes.
+    steps: ClassVar[int] = 4
+
+    def __init__(self, socket: str, session: str) -> None:
+        self.socket = socket
+        self.session = session
+        self.live = self.new()
+
+    @property
+    def agent(self) -> str:
+        """The agent of the session."""
+        raise NotImplementedError
+
+    def new(self) -> Any:
+        """Return a store of ours, as another process has it."""
+        raise NotImplementedError
+
+    def step(self, number: int) -> None:
+        """Do a step in our store."""
+        raise NotImplementedError
+
+    def ours(self, store: Any) -> Any:
+        """Return what one of our stores has."""
+        raise NotImplementedError
+
+    def theirs(self, steps: Steps) -> Any:
+        """Return what the vendor's store has after these steps."""
+        raise NotImplementedError
+
+    def close(self, store: Any) -> None:
+        """Close a store of ours."""
+        store.close()
+
+
+def _json(turn: int) -> str:
+    return json.dumps({"n": turn})
+
+
+class OpenAIAgents(Played):
+    """A step is an item."""
+
+    module = "agents"
+
+    @property
+    def agent(self) -> str:
+        return self.session
+
+    def new(self) -> Any:
+        from reel.integrations.openai_agents import ReelSession  # noqa: PLC0415 - it may not be there; as below
+
+        return ReelSession(self.session, socket=self.socket)
+
+    def step(self, number: int) -> None:
+        asyncio.run(self.live.add_items([self._item(number)]))
+
+    def ours(self, store: Any) -> Any:
+        return asyncio.run(store.get_items())
+
+    def theirs(self, steps: Steps) -> Any:
+        from agents import SQLiteSession  # noqa: PLC0415
+
+        async def play() -> Any:
+            session = SQLiteSession("theirs")
+            for number in steps:
+                await session.add_items([self._item(number)])
+            found = await session.get_items()
+            session.close()
+            return found
+
+        return asyncio.run(play())
+
+    @staticmethod
+    def _item(number: int) -> Any:
+        turn, step = divmod(number % AGAIN, 4)
+        return (
+            {"role": "user", "content": f"question {turn}"},
+            {"type": "function_call", "call_id": f"c{turn}", "name": "look", "arguments": _json(turn)},
+            {"type": "function_call_output", "call_id": f"c{turn}", "output": f"result {turn}"},
+            {"role": "assistant", "content": f"answer {turn}"},
+        )[step]
+
+
+class AgentFramework(Played):
+    """A step is a call of the model: what it was asked, and what it said."""
+
+    module = "agent_framework"
+    steps = 2
+
+    @property
+    def agent(self) -> str:
+        return f"agent-framework/{self.session}"
+
+    def new(self) -> Any:
+        from reel.integrations.agent_framework import ReelHistoryProvider  # noqa: PLC0415
+
+        return ReelHistoryProvider(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        asyncio.run(self.live.save_messages(self.session, self._messages(number)))
+
+    def ours(self, store: Any) -> Any:
+        return [message.to_dict() for message in asyncio.run(store.get_messages(self.session))]
+
+    def theirs(self, steps: Steps) -> Any:
+        from agent_framework import InMemoryHistoryProvider  # noqa: PLC0415
+
+        async def play() -> Any:
+            store, state = InMemoryHistoryProvider(), dict[str, Any]()
+            for number in steps:
+                await store.save_messages("theirs", self._messages(number), state=state)
+            return [message.to_dict() for message in await store.get_messages("theirs", state=state)]
+
+        return asyncio.run(play())
+
+    def close(self, store: Any) -> None:
+        asyncio.run(store.close())
+
+    @staticmethod
+    def _messages(number: int) -> Any:
+        from agent_framework import Content, Message  # noqa: PLC0415
+
+        turn, step = divmod(number % AGAIN, 2)
+        call = Content.from_function_call(f"c{turn}", "look", arguments=_json(turn))
+        result = Content.from_function_result(f"c{turn}", result=f"result {turn}")
+        if step == 0:
+            return [Message("user", [f"question {turn}"]), Message("assistant", [call])]
+        return [Message("tool", [result]), Message("assistant", [f"answer {turn}"])]
+
+
+class PydanticAI(Played):
+    """A step is a run, which is a turn."""
+
+    module = "pydantic_ai"
+    steps = 1
+
+    @property
+    def agent(self) -> str:
+        return f"pydantic-ai/{self.session}"
+
+    def new(self) -> Any:
+        from reel.integrations.pydantic_ai import ReelConversationStore  # noqa: PLC0415
+
+        return ReelConversationStore(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        asyncio.run(self._save(self.live, number))
+
+    def ours(self, store: Any) -> Any:
+        return asyncio.run(self._load(store))
+
+    def theirs(self, steps: Steps) -> Any:
+        from pydantic_ai.conversation_store import InMemoryConversationStore  # noqa: PLC0415
+
+        async def play() -> Any:
+            store = InMemoryConversationStore()
+            for number in steps:
+                await self._save(store, number)
+            return await self._load(store)
+
+        return asyncio.run(play())
+
+    async def _load(self, store: Any) -> Any:
+        found = await store.load(self.session)
+        return [] if found is None else found.messages
+
+    async def _save(self, store: Any, turn: int) -> None:
+        from pydantic_ai import messages as m  # noqa: PLC0415
+        from pydantic_ai.conversation import Conversation  # noqa: PLC0415
+
+        conversation = await store.load(self.session) or Conversation(conversation_id=self.session)
+        when: Any = m.ModelResponse([]).timestamp.min
+        conversation.messages += [
+            m.ModelRequest(parts=[m.UserPromptPart(f"question {turn}", timestamp=when)], timestamp=when),
+            m.ModelResponse(parts=[m.ToolCallPart("look", _json(turn), f"c{turn}")], timestamp=when),
+            m.ModelRequest(
+                parts=[m.ToolReturnPart("look", f"result {turn}", f"c{turn}", timestamp=when)], timestamp=when
+            ),
+            m.ModelResponse(parts=[m.TextPart(f"answer {turn}")], timestamp=when),
+        ]
+        await store.save(conversation)
+
+
+class ClaudeAgent(Played):
+    """A step is what the SDK appends at once: a question with what the model does, and an answer."""
+
+    module = "claude_agent_sdk"
+    steps = 2
+
+    @property
+    def key(self) -> Any:
+        """The key of the transcript."""
+        return {"project_key": "-home", "session_id": self.session}
+
+    @property
+    def agent(self) -> str:
+        return f"claude/-home/{self.session}"
+
+    def new(self) -> Any:
+        from reel.integrations.claude_agent_sdk import ReelSessionStore  # noqa: PLC0415
+
+        return ReelSessionStore(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        # Claude Code reads the conversation when it goes on, and its entries follow the last one.
+        loaded = self.ours(self.live)
+        asyncio.run(self.live.append(self.key, self._entries(number, loaded[-1]["uuid"] if loaded else None)))
+
+    def ours(self, store: Any) -> Any:
+        return asyncio.run(store.load(self.key)) or []
+
+    def theirs(self, steps: Steps) -> Any:
+        from claude_agent_sdk import InMemorySessionStore  # noqa: PLC0415
+
+        async def play() -> Any:
+            store, last = InMemorySessionStore(), None
+            for number in steps:
+                entries = self._entries(number, last)
+                last = entries[-1]["uuid"]
+                await store.append(self.key, entries)
+            return await store.load(self.key) or []
+
+        return asyncio.run(play())
+
+    @staticmethod
+    def _entries(number: int, last: str | None) -> Any:
+        made = Transcript()
+        made.last = last
+        turn, step = divmod(number % AGAIN, 2)
+        if step == 0:
+            made.user(f"q{number}", f"question {turn}")
+            made.answer(f"k{number}", {"type": "tool_use", "id": f"c{turn}", "name": "Bash", "input": {}}, f"m{number}")
+        else:
+            made.result(f"r{number}", f"c{turn}").answer(f"a{number}", f"answer {turn}", f"n{number}")
+        return made.records
+
+
+class GoogleADK(Played):
+    """A step is an event; a result changes the state of the session."""
+
+    module = "google.adk"
+
+    @property
+    def agent(self) -> str:
+        return f"adk/app/me/{self.session}"
+
+    def new(self) -> Any:
+        from reel.integrations.google_adk import ReelSessionService  # noqa: PLC0415
+
+        return ReelSessionService(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        asyncio.run(self._append(self.live, number))
+
+    def ours(self, store: Any) -> Any:
+        return asyncio.run(self._read(store))
+
+    def theirs(self, steps: Steps) -> Any:
+        from google.adk.sessions.in_memory_session_service import InMemorySessionService  # noqa: PLC0415
+
+        async def play() -> Any:
+            service = InMemorySessionService()
+            for number in steps:
+                await self._append(service, number)
+            return await self._read(service)
+
+        return asyncio.run(play())
+
+    def close(self, store: Any) -> None:
+        asyncio.run(store.close())
+
+    def _place(self) -> Any:
+        return {"app_name": "app", "user_id": "me", "session_id": self.session}
+
+    async def _read(self, service: Any) -> Any:
+        found = await service.get_session(**self._place())
+        return ([], {}) if found is None else ([event.model_dump(mode="json") for event in found.events], found.state)
+
+    async def _append(self, service: Any, number: int) -> None:
+        from google.adk.events.event import Event  # noqa: PLC0415
+        from google.adk.events.event_actions import EventActions  # noqa: PLC0415
+        from google.genai import types  # noqa: PLC0415
+
+        turn, step = divmod(number % AGAIN, 4)
+        part: Any = (
+            types.Part(text=f"question {turn}"),
+            types.Part(function_call=types.FunctionCall(id=f"c{turn}", name="look", args={"n": turn})),
+            types.Part(function_response=types.FunctionResponse(id=f"c{turn}", name="look", response={"n": turn})),
+            types.Part(text=f"answer {turn}"),
+        )[step]
+        event = Event(
+            id=f"e{number}",
+            invocation_id=f"i{turn}",
+            author="user" if step == 0 else "deck",
+            timestamp=number + 1.0,
+            content=types.Content(role="model" if step in (1, 3) else "user", parts=[part]),
+            actions=EventActions(state_delta={"looked": turn, f"turn-{turn}": True} if step == 2 else {}),
+        )
+        session = await service.get_session(**self._place()) or await service.create_session(**self._place())
+        await service.append_event(session, event)
+
+
+class LangGraph(Played):
+    """A step is a question, or what the graph does with it; the first one of our store does both."""
+
+    module = "langgraph.checkpoint.base"
+    steps = 2
+
+    @property
+    def agent(self) -> str:
+        return f"langgraph/{self.session}"
+
+    @property
+    def config(self) -> Any:
+        """The thread."""
+        return {"configurable": {"thread_id": self.session}}
+
+    def new(self) -> Any:
+        from reel.integrations.langgraph import ReelSaver  # noqa: PLC0415
+
+        return ReelSaver(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        self._step(self.live, number)
+
+    def ours(self, store: Any) -> Any:
+        return self._shape(store)
+
+    def theirs(self, steps: Steps) -> Any:
+        from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
+
+        saver = InMemorySaver()
+        for number in steps:
+            self._step(saver, number)
+        return self._shape(saver)
+
+    def _step(self, saver: Any, number: int) -> None:
+        turn, step = divmod(number % AGAIN, 2)
+        graph = self._graph(saver)
+        if step == 0:
+            graph.invoke({"messages": [("user", f"question {turn}")]}, self.config, interrupt_before=["model"])
+        else:
+            graph.invoke(None, self.config)
+
+    def _shape(self, saver: Any) -> Any:
+        state = self._graph(saver).get_state(self.config)
+        values = {key: value for key, value in state.values.items() if key != "messages"}
+        return [message.text for message in state.values.get("messages", ())], values, state.next
+
+    @staticmethod
+    def _graph(saver: Any) -> Any:
+        from langchain_core.messages import AIMessage  # noqa: PLC0415
+        from langgraph.graph import START, StateGraph  # noqa: PLC0415
+        from langgraph.graph.message import add_messages  # noqa: PLC0415
+
+        class State(TypedDict):
+            messages: Annotated[list[Any], add_messages]
+            turns: int
+            plans: int
+
+        def model(state: State) -> Any:
+            said = state["messages"][-1].text.replace("question", "answer")
+            return {"messages": [AIMessage(said)], "turns": state.get("turns", 0) + 1}
+
+        builder = StateGraph(State)
+        builder.add_node("plan", lambda state: {"plans": state.get("plans", 0) + 1})
+        builder.add_node("model", model)
+        builder.add_edge(START, "plan")
+        builder.add_edge("plan", "model")
+        return builder.compile(checkpointer=saver)
+
+
+FRAMEWORKS: Final[dict[str, Callable[[str, str], Played]]] = {
+    "openai-agents": OpenAIAgents,
+    "claude-agent-sdk": ClaudeAgent,
+    "agent-framework": AgentFramework,
+    "pydantic-ai": PydanticAI,
+    "langgraph": LangGraph,
+    "google-adk": GoogleADK,
+}

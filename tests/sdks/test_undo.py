@@ -1,0 +1,144 @@
+"""Whatever another program takes back of a session of a framework, it is what the vendor's own store had then."""
+
+import os
+import random
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from reel.base.errors import NothingToUndo
+from reel.sync.client import Client
+from tests.daemon import Daemon
+from tests.sdks.played import AGAIN, FRAMEWORKS, Played, Steps
+
+_NUMBERS = count()
+# How long a session becomes: the vendor's store begins anew for each check.
+_LONG = 30
+# How many steps each program does.
+_STEPS = 1_000 if os.environ.get("REEL_CRASH_LONG") else 60
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL"),
+]
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def played(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[Played]:
+    """A session of each framework."""
+    made = FRAMEWORKS[request.param]
+    pytest.importorskip(getattr(made, "module"), reason=f"{request.param} is not installed: make adapters")  # noqa: B009
+    session = made(daemon.socket, f"undo-{next(_NUMBERS)}")
+    yield session
+    session.close(session.live)
+
+
+def check(played: Played, steps: Steps) -> None:
+    """Check that our store has what the vendor's has after some steps, in this process and in another one."""
+    new = played.new()
+    expected = played.theirs(steps)
+    assert expected == played.ours(played.live)
+    assert expected == played.ours(new)
+    played.close(new)
+
+
+def test_a_turn_is_one_undo(played: Played, client: Client) -> None:
+    """A turn that is taken back was never there; one undo brings it back, and the next turn takes its place."""
+    for number in range(3 * played.steps):
+        played.step(number)
+
+    client.undo_turn(played.agent)
+    check(played, range(2 * played.steps))
+    client.undo(played.agent)
+    check(played, range(3 * played.steps))
+    client.undo_turn(played.agent)
+    client.undo_turn(played.agent)
+    check(played, range(played.steps))
+    for number in range(5 * played.steps, 6 * played.steps):
+        played.step(number)
+    check(played, [*range(played.steps), *range(5 * played.steps, 6 * played.steps)])
+
+
+def test_an_unfinished_turn(played: Played, client: Client) -> None:
+    """A turn that was cut short is taken back as a whole as well."""
+    for number in range(played.steps + 1):
+        played.step(number)
+    client.undo_turn(played.agent)
+    check(played, range(played.steps))
+    client.undo_turn(played.agent)
+    check(played, [])
+
+
+class _Program:
+    """Random steps, and what should be there after them.
+
+    Args:
+        played: the session.
+        client: who goes back.
+        seed: decides the steps.
+    """
+
+    def __init__(self, played: Played, client: Client, seed: int) -> None:
+        self._played, self._client, self._random = played, client, random.Random(seed)
+        self._turns = count()
+        self._tried: set[int] = set()
+        self.steps: tuple[int, ...] = ()
+        # What was there before each command that can be undone, and what each undo has taken back.
+        self._before: list[tuple[int, ...]] = []
+        self._after: list[tuple[int, ...]] = []
+
+    def begin(self) -> None:
+        """Do the first step."""
+        self._step()
+
+    def go_on(self) -> None:
+        """Do something."""
+        going_on = [self._step] * (3 if len(self.steps) < _LONG else 0)
+        self._random.choice([*going_on, self._undo, self._redo, self._undo_turn])()
+
+    def _step(self) -> None:
+        last = self.steps[-1] % AGAIN + 1 if self.steps else 0
+        if last % self._played.steps == 0 or self._random.random() < 0.1:
+            last = next(self._turns) * self._played.steps
+        while last in self._tried:
+            last += AGAIN
+        self._tried.add(last)
+        self._played.step(last)
+        self._did((*self.steps, last))
+
+    def _did(self, steps: tuple[int, ...]) -> None:
+        self._before.append(self.steps)
+        self._after.clear()
+        self.steps = steps
+
+    def _undo(self) -> None:
+        if not self._before:
+            with pytest.raises(NothingToUndo):
+                self._client.undo(self._played.agent)
+            return
+        self._client.undo(self._played.agent)
+        self._after.append(self.steps)
+        self.steps = self._before.pop()
+
+    def _redo(self) -> None:
+        if self._after:
+            self._client.redo(self._played.agent)
+            self._before.append(self.steps)
+            self.steps = self._after.pop()
+
+    def _undo_turn(self) -> None:
+        begins = [place for place, number in enumerate(self.steps) if number % AGAIN % self._played.steps == 0]
+        if begins:
+            self._client.undo_turn(self._played.agent)
+            self._did(self.steps[: begins[-1]])
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_any_moment(played: Played, client: Client, seed: int) -> None:
+    """After each undo, redo and undo of a turn from outside, the store has what the vendor's had at that step."""
+    program = _Program(played, client, seed)
+    program.begin()
+    for _ in range(_STEPS):
+        program.go_on()
+        check(played, program.steps)
