@@ -154,6 +154,8 @@ class OvertakenError(ReelError):
         super().__init__(message, **data)
 
 
+# How long a commit waits for another process that has locked the file, as Python's sqlite3 sets it.
+_WAIT = "PRAGMA busy_timeout = 5000"
 # Deleting this many keys takes about 20 ms.
 _FORGOTTEN_AT_ONCE = 1000
 
@@ -201,14 +203,14 @@ class EventWriter:
 
         It waits for no lock, so that it may run in the event loop's thread.
         """
-        (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-        connection.execute("PRAGMA busy_timeout = 0")
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA busy_timeout = 0")
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError:  # whatever it is, the other way meets it, too
             return None
         finally:
-            connection.execute(f"PRAGMA busy_timeout = {patience}")
+            cursor.execute(_WAIT)
         return self.commit(connection, transactions)
 
     def _commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:

@@ -1,0 +1,187 @@
+"""The table of work: calls of the system, wake-ups, commits, statements and requests, each with its reason."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory, until, until_indexed
+
+pytestmark = pytest.mark.slow
+
+_TIMES = 50
+_ROUNDS = 3
+
+# What the daemon's event loop calls for a durable add that comes alone.
+LONE_ADD = {
+    "socket.recv": 1,  # until nothing is left would take a second one
+    "socket.send": 1,
+    "epoll.poll": 2,  # trio's, and the poller's, which knows the socket
+    "epoll.modify": 1,  # trio forgets what it watches each time it wakes a task
+    "stat": 3,  # the database, its WAL and its lock file are still at their paths
+    "SimpleQueue.put": 0,  # no job for another thread: the commit runs in the loop
+    "write": 0,  # no thread has to be woken, nor the loop by one
+    # The wait for locks is turned off and on, BEGIN, the head of the agent, the event, its key, COMMIT.
+    "Cursor.execute": 7,
+}
+# Calls of Python's functions for it: 190 were counted. Each takes about a third of a microsecond.
+MOST_CALLS = 210
+# What the client's thread calls for it.
+CLIENTS_ADD = {"socket.sendall": 1, "socket.recv": 1}
+# Calls of Python's functions for it on that side: 47 were counted.
+MOST_CALLS_OF_CLIENT = 55
+# Commits of an import of 1,000 short messages: one that creates the conversation, and one for each batch.
+MOST_COMMITS_OF_IMPORT = 6
+# What the newest messages of a conversation take that is not in memory.
+COLD_PAGE = {
+    "SimpleQueue.put": 2,  # who has the name, and how its conversation stands
+    # The agent by its name; then in each of two snapshots its row, and once its newest event and the path from there.
+    "thread:_FunctionRunner.execute": 5,
+    "thread:_FunctionRunner.executemany": 0,
+}
+
+
+class CountingDaemon(Daemon):
+    """A daemon that tells what it has called."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._counts = directory / "counts"
+
+    def command(self) -> list[str]:
+        module = ["-m", "tests.work.counting_daemon", str(self._counts)]
+        return [sys.executable, *module, "--socket", self.socket, "--database", self.database]
+
+    def counts(self) -> Counter[str]:
+        """Return how often it has called each function."""
+        self._counts.unlink(missing_ok=True)
+        self.process.send_signal(signal.SIGUSR1)
+        until(self._counts.exists)
+        return Counter(json.loads(self._counts.read_text()))
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[CountingDaemon]:
+    """A daemon that counts, with a conversation that is in memory."""
+    with short_directory() as directory:
+        daemon = CountingDaemon(directory)
+        try:
+            daemon.start()
+            with daemon.client() as client:
+                client.create("demo")
+                for _ in range(10):
+                    client.add("demo", "hello")
+            yield daemon
+        finally:
+            daemon.close()
+
+
+@pytest.fixture
+def client(daemon: CountingDaemon) -> Iterator[Client]:
+    """A client that is connected."""
+    with daemon.client() as client:
+        yield client
+
+
+def run_reel(client: Client, *words: str) -> str:
+    """Run ``reel`` and return what it printed."""
+    command = [str(Path(sys.executable).with_name("reel")), *words]
+    environment = {**os.environ, "REEL_SOCKET": client.path}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def least(count: Callable[[], Counter[str]], work: Callable[[], object], times: int = _TIMES) -> Counter[str]:
+    """Return what one piece of work calls, without the chores that come between some of many."""
+    rounds: list[Counter[str]] = []
+    for _ in range(_ROUNDS):
+        before = count()
+        for _ in range(times):
+            work()
+        after = count()
+        rounds.append(Counter({name: round((after[name] - before[name]) / times) for name in after}))
+    return min(rounds, key=Counter.total)
+
+
+def test_a_lone_add(daemon: CountingDaemon, client: Client) -> None:
+    """A lone add takes one call to read and one to write, and wakes no thread."""
+    counts = least(daemon.counts, lambda: client.add("demo", "hello"))
+
+    assert LONE_ADD == {name: counts[name] for name in LONE_ADD}
+    assert counts["Python"] <= MOST_CALLS
+
+
+def test_a_lone_add_of_a_client(client: Client) -> None:
+    """The client sends once and receives once."""
+    counts: Counter[str] = Counter()
+
+    def note(_frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            counts["Python"] += 1
+        elif event == "c_call":
+            counts[argument.__qualname__] += 1
+
+    def add() -> None:
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            client.add("demo", "hello")
+        finally:
+            sys.setprofile(before)
+
+    called = least(counts.copy, add)
+
+    assert CLIENTS_ADD == {name: called[name] for name in CLIENTS_ADD}
+    assert called["Python"] <= MOST_CALLS_OF_CLIENT
+
+
+def requests(client: Client) -> Counter[str]:
+    """Return how many requests of each method there were."""
+    seconds = client.stats()["request_seconds"]
+    return Counter({method: sum(seconds[method]["counts"]) for method in seconds if method not in ("hello", "stats")})
+
+
+def test_commits(client: Client, tmp_path: Path) -> None:
+    """A thousand messages are one commit, in one add and in an import that creates the conversation."""
+    before = client.stats()["commits"]
+    client.add("demo", ["hello"] * 1000)
+    assert before + 1 == client.stats()["commits"]
+
+    file = tmp_path / "messages.jsonl"
+    file.write_text('{"role": "user", "content": "hello"}\n' * 1000)
+    before, asked = client.stats()["commits"], requests(client)
+    run_reel(client, "import", "jsonl", str(file))
+    assert client.stats()["commits"] - before <= MOST_COMMITS_OF_IMPORT
+    assert {"agents": 1, "create": 1} == {name: n for name, n in (requests(client) - asked).items() if name != "append"}
+
+
+def test_show(client: Client) -> None:
+    """``reel show`` asks once for a conversation of one page."""
+    client.add("shown", ["hello"] * 100, create=True)
+    before = requests(client)
+    run_reel(client, "show", "shown")
+
+    assert {"messages": 1} == requests(client) - before
+
+
+def test_a_cold_page(daemon: CountingDaemon, client: Client) -> None:
+    """The newest messages of a conversation that is not in memory take two jobs of a reading connection."""
+    names = [f"cold-{number}" for number in range(10 * _ROUNDS)]
+    for name in names:
+        client.add(name, ["hello"] * 1000, create=True)
+    until_indexed(client)
+    client.close()
+    daemon.end()
+    daemon.start()
+
+    cold = iter(names)
+    counts = least(daemon.counts, lambda: client.messages(next(cold), limit=100), times=10)
+
+    assert COLD_PAGE == {name: counts[name] for name in COLD_PAGE}
