@@ -127,7 +127,8 @@ class HitsPage(NamedTuple):
     """A page of hits. It may have fewer than asked for, or none, although there are ``more``: a search takes a second.
 
     ``next`` is the ``after`` of the next page. ``behind`` is how many events are not in the index yet. ``instead`` has
-    what was searched for instead of words that no event has.
+    what was searched for instead of words that no event has. ``partial`` says that not all events with the words were
+    ranked: very many have them, or it took a second.
     """
 
     hits: list[Hit]
@@ -135,3 +136,4 @@ class HitsPage(NamedTuple):
     behind: int
     next: str | None = None
     instead: dict[str, list[str]] | None = None
+    partial: bool | None = None

@@ -44,14 +44,25 @@ class Criteria(NamedTuple):
     @property
     def match(self) -> str | None:
         """An expression of FTS5 for events with all words; ``None`` if there is nothing to look for."""
-        required: list[Iterable[str]] = []
-        if self.agents is not None and len(self.agents) <= _FEW_AGENTS:
-            required.append(map(agent_word, sorted(self.agents)))
-        if self.kinds is not None:
-            required.append(map(kind_word, sorted(self.kinds)))
-        elif self.query.excluded and not self.query.groups:  # FTS5 excludes only from something
+        required = self._marked
+        if self.kinds is None and self.query.excluded and not self.query.groups:  # FTS5 excludes only from something
             required.append(map(kind_word, KINDS))
         return match_expression(self.query, required)
+
+    @property
+    def about(self) -> str | None:
+        """An expression of FTS5 for events of the agents and kinds, as far as it tells; ``None`` for all."""
+        return match_expression(Query(), self._marked)
+
+    @property
+    def _marked(self) -> list[Iterable[str]]:
+        """Generated words that mark the events of the agents and kinds; an event must have one of each group."""
+        marked: list[Iterable[str]] = []
+        if self.agents is not None and len(self.agents) <= _FEW_AGENTS:
+            marked.append(map(agent_word, sorted(self.agents)))
+        if self.kinds is not None:
+            marked.append(map(kind_word, sorted(self.kinds)))
+        return marked
 
     @property
     def condition(self) -> Condition:

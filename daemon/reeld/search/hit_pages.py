@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Protocol
 from reeld.search import finding, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
-from reeld.search.ranking import Freshness, Plan, Ranked
+from reeld.search.query import both
+from reeld.search.ranking import Freshness, Plan, Ranked, Stretch
 from reeld.search.snippets import wanted_of
-from reeld.search.volumes import Condition, Place, Volume
+from reeld.search.volumes import Place, Volume
 from reeld.store.connection_thread import Job, T
 
 # Seconds after which a page is returned with the hits so far; the next page continues.
@@ -40,13 +41,15 @@ class Readable(Protocol):
 class HitPage(NamedTuple):
     """A page of hits, the start of the next one, and how many events were not in the index when the search began.
 
-    ``instead`` has what was searched for instead of words that no event has.
+    ``instead`` has what was searched for instead of words that no event has. ``is_partial`` says that the best hits are
+    those of a part of the events only.
     """
 
     hits: list[dict[str, Any]]
     next: str | None
     behind: int
     instead: Mapping[str, list[str]] = MappingProxyType({})
+    is_partial: bool = False
 
 
 class Start(NamedTuple):
@@ -62,6 +65,13 @@ class Start(NamedTuple):
     def following(self, top: int, offset: int) -> str:
         """Return where the next page begins, as clients receive it."""
         return f"{top}.{offset}" + ("" if self.fresh is None else f".{self.fresh.now}")
+
+
+class _Ranking(NamedTuple):
+    """Ranked events, the best first, and whether they are those of a part of the events only."""
+
+    events: list[Ranked]
+    is_partial: bool
 
 
 class HitPages:
@@ -152,12 +162,13 @@ class HitPages:
         end = min(start.offset + limit, MOST_RANKED)
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
-        ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
-        if not ranked and plan.has_parts:
+        best = await self._ranked(plan, wanted, top, start.fresh, most)
+        if not best.events and plan.has_parts:
             plan = await self._index.read(partial(ranking.plan, query=wanted.query, in_parts=True))
-            ranked = await self._ranked(plan, wanted.condition, top, start.fresh, most)
+            best = await self._ranked(plan, wanted, top, start.fresh, most)
         if wanted.live is not None:
-            ranked = await self._live(wanted, ranked, end + 1)
+            best = await self._live(wanted, best, end + 1)
+        ranked = best.events
         page = ranked[start.offset : end]
         scores = {each.event: each.score for each in page}
         look = look._replace(wanted=plan.wanted, live=wanted.live, scores=scores)
@@ -167,32 +178,76 @@ class HitPages:
         following = start.following(top, end) if end < len(ranked) else None
         # The known words are those of all agents, the hidden ones too.
         instead = {} if wanted.hidden else plan.instead
-        return HitPage(hits, following, behind, instead)
+        return HitPage(hits, following, behind, instead, is_partial=best.is_partial)
 
     async def _ranked(
-        self, plan: Plan, condition: Condition, below: int, fresh: Freshness | None, limit: int
-    ) -> list[Ranked]:
+        self, plan: Plan, wanted: Criteria, below: int, fresh: Freshness | None, limit: int
+    ) -> "_Ranking":
         """Return the best events, the best first."""
-        ranked: list[Ranked] = []
-        ends = time.monotonic() + _PATIENCE
-        for volume in await self._volumes():
-            part = partial(
-                ranking.best, volume=volume, wanted=plan, condition=condition, below=below, fresh=fresh, limit=limit
-            )
-            ranked = sorted(ranked + await self._index.read(part), key=lambda each: (-each.score, -each.event))[:limit]
-            if time.monotonic() > ends:
+        every = await self._volumes()
+        ends, found, is_partial = time.monotonic() + _PATIENCE, list[Ranked](), False
+        for part in plan.parts:
+            if found and time.monotonic() > ends:
+                return _Ranking(found, is_partial=True)
+            stretch = Stretch(0, below)
+            if part is not None:
+                stretch = await self._newest(every, wanted, stretch._replace(match=both(part, wanted.about)))
+            some = await self._best_of(every, plan, wanted, stretch, fresh, limit - len(found), ends)
+            found += some.events
+            is_partial |= some.is_partial or stretch.low > 0
+            if len(found) == limit:
                 break
-        return ranked
+        return _Ranking(found, is_partial=is_partial)
 
-    async def _live(self, wanted: Criteria, ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
+    async def _best_of(
+        self,
+        every: Sequence[Volume],
+        plan: Plan,
+        wanted: Criteria,
+        stretch: Stretch,
+        fresh: Freshness | None,
+        limit: int,
+        ends: float,
+    ) -> "_Ranking":
+        """Return the best events of a stretch, the best first."""
+        found: list[Ranked] = []
+        for volume in every:
+            if volume.end <= stretch.low:
+                break
+            if found and time.monotonic() > ends:
+                return _Ranking(found, is_partial=True)
+            job = partial(
+                ranking.best,
+                volume=volume,
+                wanted=plan,
+                condition=wanted.condition,
+                stretch=stretch,
+                fresh=fresh,
+                limit=limit,
+            )
+            found = sorted(found + await self._index.read(job), key=lambda each: (-each.score, -each.event))[:limit]
+        return _Ranking(found, is_partial=False)
+
+    async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch) -> Stretch:
+        """Return the part of a stretch that has as many of its events as are ranked, the newest."""
+        room = ranking.MOST_EVENTS
+        for volume in every:
+            job = partial(ranking.newest, volume=volume, stretch=stretch, condition=wanted.condition, room=room)
+            count, oldest = await self._index.read(job)
+            if count > room:
+                return stretch._replace(low=oldest + 1)
+            room -= count
+        return stretch
+
+    async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int) -> "_Ranking":
         """Return those of ranked events that are in the current conversation, or that are not, as it is wanted."""
-        paths, left, found = Paths(), list(ranked), list[Ranked]()
+        paths, left, found = Paths(), list(ranked.events), list[Ranked]()
         ends = time.monotonic() + _PATIENCE
         while left and len(found) < limit and time.monotonic() < ends:
             some, done = await self._index.read(partial(finding.live_of, wanted=wanted, paths=paths, ranked=left))
             found += some
             del left[:done]
-        return found[:limit]
+        return _Ranking(found[:limit], is_partial=ranked.is_partial or (bool(left) and len(found) < limit))
 
     async def _volumes(self) -> list[Volume]:
         return await self._index.read(partial(volumes.down_from, below=1 << 62))

@@ -201,6 +201,11 @@ def match_expression(query: Query, required: Iterable[Iterable[str]] = ()) -> st
     return f"({wanted}) NOT ({any_of(query.excluded)})" if query.excluded else wanted
 
 
+def both(one: str, other: str | None) -> str:
+    """Return an expression of FTS5 for events that match two of them; the second may be missing."""
+    return one if other is None else f"({one}) AND ({other})"
+
+
 def any_of(terms: Iterable[Term]) -> str:
     """Return an expression of FTS5 for events with one of several terms."""
     return " OR ".join(map(_quoted, terms))

@@ -8,7 +8,8 @@ So FTS5 finds the events, and this adds up: rarities are those of the whole inde
 the volumes are.
 
 What makes a search quick is to read few events. The rarest words find the events. A word that most events have only
-says which of these come first: read by itself, it would take most of the time, and hardly change a page.
+says which of these come first: read by itself, it would take most of the time, and hardly change a page. If even the
+rarest one is frequent, those of its events come first that have another word too, and only the newest are ranked.
 """
 # ruff: noqa: S608 - queries of numbers and conditions of ours
 
@@ -29,10 +30,9 @@ from reeld.search.words import is_single
 # 240 queries for 60 known answers in 7,852 real events: 1.2 and 0.75 found 207 among the first five, these 212.
 _SATURATION = 0.9
 _LENGTH = 0.6
-# The most words of a query that are searched, and how many events the rarest may have together beyond the rarest one:
-# to read 32,768 takes 15 ms.
+# The most words of a query that are searched, and how many events are ranked: to rank one takes 1.5 us.
 _MOST = 16
-_EVENTS = 1 << 15
+MOST_EVENTS = 1 << 14
 # A word that fewer events have also stands for others with the same beginning, less so many letters: an inflection.
 _RARE = 5
 _ENDING = 2
@@ -91,6 +91,22 @@ class Plan(NamedTuple):
         return [*self.finding, *self.ordering]
 
     @property
+    def parts(self) -> list[str | None]:
+        """What is ranked, part after part, until there are enough hits, as expressions of FTS5; ``None`` for all.
+
+        If even the rarest word is frequent, the events that have another one come first: they are the better ones.
+        """
+        if not self.is_frequent:
+            return [None]
+        rarest, others = (_any_of(some) for some in (self.finding, self.ordering))
+        return [f"({rarest}) AND ({others})", f"({rarest}) NOT ({others})"] if others else [rarest]
+
+    @property
+    def is_frequent(self) -> bool:
+        """Whether more events have the rarest word than are ranked."""
+        return bool(self.finding) and self.finding[0].events > MOST_EVENTS
+
+    @property
     def has_parts(self) -> bool:
         """Whether parts of words would find more events."""
         return any(sought.is_part for sought in self.ordering)
@@ -114,6 +130,14 @@ class Ranked(NamedTuple):
     score: float
     event: int
     found: int
+
+
+class Stretch(NamedTuple):
+    """Which events are ranked: those from an id up to another one, excluded, that an expression of FTS5 finds."""
+
+    low: int
+    high: int
+    match: str | None = None
 
 
 class Freshness(NamedTuple):
@@ -264,7 +288,7 @@ def _divided(by_rarity: list[Sought]) -> tuple[list[Sought], list[Sought]]:
     events = 0
     for number, sought in enumerate(by_rarity):
         events += sought.events
-        if number and events > _EVENTS:
+        if number and events > MOST_EVENTS:
             return by_rarity[:number], by_rarity[number:]
     return by_rarity, []
 
@@ -273,70 +297,102 @@ def _rarity(events: int, total: int) -> float:
     return log(1 + (total - events + 0.5) / (events + 0.5))
 
 
+def newest(
+    connection: sqlite3.Connection, volume: Volume, stretch: Stretch, condition: Condition, room: int
+) -> tuple[int, int]:
+    """Return how many events of a volume are in a stretch, at most one more than there is room for, and the oldest."""
+    table = f"volume_{volume.number}"
+    facts = "" if condition.is_nothing else f"CROSS JOIN facts ON event = {table}.rowid"
+    matching = (
+        f"SELECT {table}.rowid AS id FROM {table} {facts} WHERE {table} MATCH ? AND {table}.rowid >= ?"
+        f" AND {table}.rowid < ? AND {condition.sql} ORDER BY {table}.rowid DESC LIMIT ?"
+    )
+    query = f"SELECT count(*), coalesce(min(id), 0) FROM ({matching})"
+    found = connection.execute(
+        query, (stretch.match, stretch.low, stretch.high, *condition.values, room + 1)
+    ).fetchone()
+    return int(found[0]), int(found[1])
+
+
 def best(
     connection: sqlite3.Connection,
     volume: Volume,
     wanted: Plan,
     condition: Condition,
-    below: int,
+    stretch: Stretch,
     fresh: Freshness | None,
     limit: int,
 ) -> list[Ranked]:
-    """Return the best events of a volume with an id below this one, the best first."""
+    """Return the best events of a stretch in a volume, the best first."""
     if not wanted.finding:
         return []
-    number = volume.number
-    arms: list[str] = []
-    values: list[object] = []
-    for bit, (sought, rarity) in enumerate(zip(wanted.sought, wanted.rarities, strict=True)):
-        if bit < len(wanted.finding):
-            arm, given = _finding_arm(number, sought.forms)
-        else:
-            arm, given = _ordering_arm(number, wanted.finding, sought.forms)
-        arms.append(f"SELECT event, {1 << bit} AS bit, ? AS rarity, times FROM ({arm})")
-        values += [rarity, *given]
-    score = "sum(rarity * times / (times + ? + ? * length))"
-    weights: list[object] = [_SATURATION * (1 - _LENGTH), _SATURATION * _LENGTH / wanted.usual]
-    if fresh is not None:
-        score += f" * (1 + ? * {_HALF}.0 / ({_HALF} + max(0, ? - said)))"
-        weights += [fresh.weight, fresh.now]
-    conditions, given = [f"event < ? AND {condition.sql}"], [below, *condition.values]
-    for word, expression in (("IN", wanted.required), ("NOT IN", wanted.excluded)):
+    number, count = volume.number, len(wanted.sought)
+    found, in_arms = _arms(number, wanted)
+    # Negative ids, in whose order the newest comes first: of many events with the same score, it is the one that stays,
+    # and the others are not sorted.
+    conditions, values = ["place <= ? AND place > ?"], [*in_arms, -stretch.low, -stretch.high]
+    for word, expression in (("IN", stretch.match), ("IN", wanted.required), ("NOT IN", wanted.excluded)):
         if expression is not None:
-            conditions.append(f"event {word} (SELECT rowid FROM volume_{number} WHERE volume_{number} MATCH ?)")
-            given.append(expression)
+            conditions.append(
+                f"place {word} (SELECT -rowid FROM volume_{number} WHERE volume_{number} MATCH ?"
+                " AND rowid >= ? AND rowid < ?)"
+            )
+            values += [expression, stretch.low, stretch.high]
+    times = ", ".join(f"sum(t{bit}) AS t{bit}" for bit in range(count))
+    grouped = f"SELECT place, {times} FROM ({found}) WHERE {' AND '.join(conditions)} GROUP BY place"
+    score = " + ".join(f"? * t{bit} / (t{bit} + ? + ? * length)" for bit in range(count))
+    length = _SATURATION * (1 - _LENGTH), _SATURATION * _LENGTH / wanted.usual
+    weights: list[object] = [value for rarity in wanted.rarities for value in (rarity, *length)]
+    if fresh is not None:
+        score = f"({score}) * (1 + ? * {_HALF}.0 / ({_HALF} + max(0, ? - said)))"
+        weights += [fresh.weight, fresh.now]
+    bits = " + ".join(f"(t{bit} > 0) * {1 << bit}" for bit in range(count))
     # Rounded, because the sum of fractions depends on their order.
     query = (
-        f"SELECT round({score}, 6) AS score, event, sum(bit) FROM ({' UNION ALL '.join(arms)}) JOIN facts USING (event)"
-        f" WHERE {' AND '.join(conditions)} GROUP BY event ORDER BY score DESC, event DESC LIMIT ?"
+        f"SELECT round({score}, 6) AS score, event, {bits} FROM ({grouped}) CROSS JOIN facts ON event = -place"
+        f" WHERE {condition.sql} ORDER BY score DESC, place LIMIT ?"
     )
-    rows = connection.execute(query, [*weights, *values, *given, limit])
-    return [Ranked(*row) for row in rows]
+    return [Ranked(*row) for row in connection.execute(query, [*weights, *values, *condition.values, limit])]
 
 
-def _finding_arm(number: int, forms: Sequence[Form]) -> tuple[str, list[object]]:
-    """Return a query for the events with one of several forms, and how often they have it."""
+def _arms(number: int, wanted: Plan) -> tuple[str, list[object]]:
+    """Return a query for the places of events and what each has of what is sought, in as many rows as it has it."""
     arms: list[str] = []
     values: list[object] = []
-    for form in forms:
-        if len(form.words) > 1:  # how often there is a phrase, FTS5 does not tell
-            arms.append(f"SELECT rowid AS event, 1 AS times FROM volume_{number} WHERE volume_{number} MATCH ?")
-            values.append(_expression([form]))
-            continue
-        (word,) = form.words
-        found = "term >= ? AND term <= ?" if form.is_prefix else "term = ?"
-        arms.append(f"SELECT doc AS event, count(*) AS times FROM terms_{number} WHERE {found} GROUP BY doc")
-        values += [word, word + vocabulary.LAST] if form.is_prefix else [word]
-    if len(arms) == 1:
-        return arms[0], values
-    return f"SELECT event, sum(times) AS times FROM ({' UNION ALL '.join(arms)}) GROUP BY event", values
+    for bit, sought in enumerate(wanted.sought):
+        times = ", ".join(f"{int(bit == other)} AS t{other}" for other in range(len(wanted.sought)))
+        if bit < len(wanted.finding):
+            some = [_finding_arm(number, form, times) for form in sought.forms]
+        else:
+            some = [_ordering_arm(number, wanted.finding, sought.forms, times)]
+        arms += [arm for arm, _ in some]
+        values += [value for _, given in some for value in given]
+    return " UNION ALL ".join(arms), values
 
 
-def _ordering_arm(number: int, finding: Sequence[Sought], forms: Sequence[Form]) -> tuple[str, list[object]]:
+def _finding_arm(number: int, form: Form, times: str) -> tuple[str, list[object]]:
+    """Return a query for the events with a form, once for each time that they have it."""
+    if len(form.words) > 1:  # how often there is a phrase, FTS5 does not tell
+        return _matching_arm(number, _expression([form]), times)
+    (word,) = form.words
+    found = "term >= ? AND term <= ?" if form.is_prefix else "term = ?"
+    values: list[object] = [word, word + vocabulary.LAST] if form.is_prefix else [word]
+    return f"SELECT -doc AS place, {times} FROM terms_{number} WHERE {found}", values
+
+
+def _ordering_arm(
+    number: int, finding: Sequence[Sought], forms: Sequence[Form], times: str
+) -> tuple[str, list[object]]:
     """Return a query for the events among those that are found that have one of several forms, once each."""
-    found = _expression(form for sought in finding for form in sought.forms)
-    query = f"SELECT rowid AS event, 1 AS times FROM volume_{number} WHERE volume_{number} MATCH ?"
-    return query, [f"({found}) AND ({_expression(forms)})"]
+    return _matching_arm(number, f"({_any_of(finding)}) AND ({_expression(forms)})", times)
+
+
+def _matching_arm(number: int, expression: str, times: str) -> tuple[str, list[object]]:
+    return f"SELECT -rowid AS place, {times} FROM volume_{number} WHERE volume_{number} MATCH ?", [expression]
+
+
+def _any_of(sought: Iterable[Sought]) -> str:
+    return _expression(form for each in sought for form in each.forms)
 
 
 def _expression(forms: Iterable[Form]) -> str:

@@ -47,6 +47,11 @@ class Condition(NamedTuple):
     sql: str
     values: tuple[object, ...]
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is true of every event."""
+        return self.sql == "TRUE"
+
 
 class Place(NamedTuple):
     """Where a search by time goes on: before an event that was said at a time."""

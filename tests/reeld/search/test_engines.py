@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams
-from reeld.search import finding, hit_pages, volumes
+from reeld.search import finding, hit_pages, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
@@ -112,6 +112,7 @@ async def test_both_engines_answer_alike(tmp_path: Path, monkeypatch: pytest.Mon
     for module, constant in ((finding, "_SECONDS"), (hit_pages, "_PATIENCE")):
         monkeypatch.setattr(module, constant, PATIENCE)
     monkeypatch.setattr(volumes, "_EVENTS", 50)
+    monkeypatch.setattr(ranking, "MOST_EVENTS", 20)
     chance = random.Random(FUZZ)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     seen = 0

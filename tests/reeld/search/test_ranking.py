@@ -14,7 +14,7 @@ from reeld.search import finding, index, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.query import parse_query
-from reeld.search.ranking import Freshness, Plan, Ranked
+from reeld.search.ranking import Freshness, Plan, Ranked, Stretch
 from reeld.store.schema import prepare as prepare_log
 from tests.reeld.store.rows import Rows
 
@@ -58,7 +58,7 @@ class Index:
         found = [
             each
             for volume in volumes.down_from(self.connection, ALL)
-            for each in ranking.best(self.connection, volume, plan, wanted.condition, ALL, fresh, 100)
+            for each in ranking.best(self.connection, volume, plan, wanted.condition, Stretch(0, ALL), fresh, 100)
         ]
         return sorted(found, key=lambda each: (-each.score, -each.event))
 

@@ -6,7 +6,7 @@ import sys
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
-from reel.cli.commands.shared.searches import as_people_read, more_by, search_for
+from reel.cli.commands.shared.searches import PARTIAL, as_people_read, more_by, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -33,12 +33,12 @@ def search(ctx: Context) -> int:
     for_a_person = ctx.out.terminal and not ctx.out.as_json
     limit = args.limit or _HITS
     call = search_for(ctx, query, min(limit, _PAGE))
-    behind = 0
+    behind, is_partial = 0, False
     instead: dict[str, list[str]] = {}
     hits: list[Hit] = []
     with ctx.out.waiting("searching"):
         for page in ctx.client.pages(call):
-            behind, instead = page.behind, page.instead or {}
+            behind, instead, is_partial = page.behind, page.instead or {}, bool(page.partial)
             hits += as_people_read(ctx.client, page.hits) if for_a_person else page.hits
             if len(_counted(ctx, hits)) >= limit:
                 break
@@ -55,6 +55,8 @@ def search(ctx: Context) -> int:
         ctx.out.hint(f"open one with: {ctx.command(*opening(hits[0]))}")
     elif ctx.out.terminal:  # elsewhere the status says it, as with grep
         ctx.out.warn(f"no matches for {query}{more_by(ctx, query)}")
+    if is_partial:
+        ctx.out.warn(PARTIAL)
     if behind:
         ctx.out.warn(f"the index is behind: {count(behind, 'event')} cannot be found yet; repeat the search later")
     return OK if hits else REFUSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
@@ -61,7 +62,7 @@ async def search(desk: Desk, given: Arguments) -> Answer:
                 _what_else(desk, everywhere=asked.everywhere),
             )
         )
-    before = (f"Hits {where} for {words}, the best first.",)
+    before = (f"Hits {where} for {words}, the best first.", *limits(page))
     room = Answer(before, after=(_how(asked, page.hits), asked.following("0" * _CURSOR))).room(given.budget)
     hits = _fitting(desk, page.hits, room)
     if len(hits) < len(page.hits):  # the cursor is that of a page of this length
@@ -69,6 +70,14 @@ async def search(desk: Desk, given: Arguments) -> Answer:
     lines = [line for group in grouped(hits) for line in _group(desk, group)]
     more = [asked.following(page.next)] if page.more and page.next else []
     return Answer(before, "\n".join(lines), (_how(asked, hits), *more))
+
+
+def limits(page: HitsPage) -> Iterator[str]:
+    """Yield how hits differ from what was asked for."""
+    for word, others in (page.instead or {}).items():
+        yield f"Nothing has {shown(beginning(word, _TITLE))}: hits for {' and '.join(map(shown, others))}."
+    if page.partial:
+        yield "Very many messages have these words, and only the newest were ranked: add a rarer word for older ones."
 
 
 async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> HitsPage:

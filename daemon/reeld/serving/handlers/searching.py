@@ -45,8 +45,10 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
             return {"hits": [], "more": False, "behind": services.search.behind}
         found = await _page(services, wanted._replace(patterns=patterns), asked)
         following = {} if found.next is None else {"next": found.next}
-        instead = {"instead": dict(found.instead)} if found.instead else {}
-        return {"hits": found.hits, "more": found.next is not None, **following, **instead, "behind": found.behind}
+        how: Result = {"instead": dict(found.instead)} if found.instead else {}
+        if found.is_partial:
+            how["partial"] = True
+        return {"hits": found.hits, "more": found.next is not None, **following, **how, "behind": found.behind}
 
     return Detached(run)
 

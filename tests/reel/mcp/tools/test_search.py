@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from reel.mcp.tools.search import limits
+from reel.replies import HitsPage
 from reel.sync.client import Client
 from tests.daemon import Daemon, until_indexed
 from tests.reel.mcp.asking import Asker, asker
@@ -183,3 +185,13 @@ async def test_what_is_private(daemon: Daemon, client: Client, ask: Asker) -> No
 
     assert not any("dreams" in found.text or "diary: " in found.quoted for found in texts)
     assert [False, False, True, True, True, True, True] == [found.is_error for found in texts]
+
+
+def test_how_hits_differ_from_the_query() -> None:
+    """An answer says which word nobody used and what it has hits for, and that not all with the words were ranked."""
+    page = HitsPage([], more=False, behind=0, partial=True, instead={"okapy": ["okapi", "okapis"]})
+    instead, partial = limits(page)
+
+    assert "Nothing has 'okapy': hits for 'okapi' and 'okapis'." == instead
+    assert partial.startswith("Very many messages have these words")
+    assert [] == list(limits(HitsPage([], more=False, behind=0)))

@@ -1,0 +1,124 @@
+"""The pages of the best hits of words that very many events have."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from reeld.search import hit_pages, ranking, volumes
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Look
+from reeld.search.hit_pages import HitPage, HitPages, Start
+from reeld.search.query import parse_query
+from tests.patience import PATIENCE
+from tests.reeld.search.test_ranking import Index
+
+T = TypeVar("T")
+
+
+class Read:
+    """An index that is read where it is, as searches read it."""
+
+    behind = 0
+
+    def __init__(self, said: Index) -> None:
+        self._said = said
+        self.indexed = said.events[-1]
+
+    async def read(self, job: Callable[..., T]) -> T:
+        """Run a job on its connection."""
+        return job(self._said.connection)
+
+
+async def best(said: Index, query: str, limit: int = 100, offset: int = 0, **filters: object) -> HitPage:
+    """Return a page of the best hits."""
+    wanted = Criteria(parse_query(query))._replace(**filters)  # type: ignore[arg-type]
+    return await HitPages(Read(said)).best(wanted, limit, Start(None, offset, None), Look())
+
+
+def places(said: Index, page: HitPage) -> list[int]:
+    """Return the places of the texts of a page, from 0."""
+    return [said.events.index(hit["id"]) for hit in page.hits]
+
+
+def filled(directory: Path, texts: Sequence[str], kinds: Sequence[str] = ()) -> Index:
+    """Return an index of texts that came one after the other."""
+    said = Index(directory, [])
+    for at, text in enumerate(texts):
+        said.events.append(said.rows.event(said.agent, kinds[at] if kinds else "user", content=text, sent=at))
+        said.fill()
+    return said
+
+
+TEXTS = ["tape deck", *["tape"] * 4, "deck", "tape, a deck", *["tape"] * 4]
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no reason for a part of an answer."""
+    monkeypatch.setattr(hit_pages, "_PATIENCE", PATIENCE)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize(
+    ("query", "most", "expected", "is_partial"),
+    [
+        # The rarest word finds: what has both, and beside it the newest that have it alone.
+        ("tape", 4, [10, 9, 8, 7], True),
+        ("tape", 10, [10, 9, 8, 7, 4, 3, 2, 1, 0, 6], False),
+        ("deck tape", 2, [0, 6, 5], False),
+        ("deck tape", 1, [6, 5], True),
+        ("+tape -deck", 3, [10, 9, 8], True),
+    ],
+)
+async def test_words_of_very_many_events(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    query: str,
+    most: int,
+    expected: list[int],
+    is_partial: bool,
+) -> None:
+    """The newest are ranked, those with another word first, whatever the volumes are; and the page says so."""
+    monkeypatch.setattr(volumes, "_EVENTS", size)
+    monkeypatch.setattr(ranking, "MOST_EVENTS", most)
+    with closing(filled(tmp_path, TEXTS)) as said:
+        page = await best(said, query)
+
+        assert (expected, is_partial) == (places(said, page), page.is_partial)
+
+
+async def test_old_events_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only events that pass the filters are counted, so old ones are found that are alone in that."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    with closing(filled(tmp_path, ["tape"] * 9, ["user", "note", *["user"] * 7])) as said:
+        assert [8, 7] == places(said, await best(said, "tape"))
+        assert [1, 0] == places(said, await best(said, "tape", until=2))
+        assert [1] == places(said, await best(said, "tape", kinds=frozenset({"note"})))
+
+
+async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages go on where the page before ended, over what has both words and then what has one."""
+    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    with closing(filled(tmp_path, TEXTS)) as said:
+        pages = [await best(said, "deck tape", 1, offset) for offset in range(3)]
+
+        assert [[0], [6], [5]] == [places(said, page) for page in pages]
+        assert [True, True, False] == [page.next is not None for page in pages]
+
+
+async def test_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ranking that ends for lack of time has the newest volumes, and the page says that it is not all."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    with closing(filled(tmp_path, TEXTS)) as said:
+        whole = await best(said, "tape deck")
+        monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)
+        page = await best(said, "tape deck")
+
+    assert not whole.is_partial
+    assert page.is_partial
+    assert 0 < len(page.hits) < len(whole.hits)
