@@ -26,6 +26,7 @@ MODULES = {
     "kimi-code": "kimi_code.tool",
     "mistral-vibe": "mistral_vibe",
     "kiro-cli": "kiro_cli",
+    "openhands": "openhands.tool",
     "cursor": "cursor",
     "crush": "crush",
     "zed": "zed",

@@ -20,6 +20,7 @@ from tests.reel.importing.tools import (
     test_llm,
     test_mistral_vibe,
     test_opencode,
+    test_openhands,
     test_pi,
     test_qwen_code,
     test_zed,
@@ -127,6 +128,11 @@ def _kimi_code(root: Path, texts: list[str], ident: str) -> None:
     for number, role, text in _roles(texts):
         (log.user if role == "user" else log.answer)(f"{ident}{number}", text)
     log.write(root)
+
+
+def _openhands(root: Path, texts: list[str], ident: str) -> None:
+    events = [test_openhands.said(role, text, f"{ident}{number}") for number, role, text in _roles(texts)]
+    test_openhands.save(root / "c1", *events)
 
 
 def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
@@ -257,6 +263,7 @@ SAMPLES = {
     "continue": Sample("continue", "sessions/s.json", "file", _continue),
     "cline": Sample("cline", "api_conversation_history.json", "file", _cline),
     "zed": Sample("zed", "threads.db", "database", _zed),
+    "openhands": Sample("openhands", "c1/events/event-00001-00000001.json", "file", _openhands),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
     "opencode-export": Sample("opencode", "session.json", "file", _opencode_export),

@@ -18,9 +18,11 @@ from reel.importing.tools.cursor import Session as Cursor
 from reel.importing.tools.kimi_code.session import Session as KimiCode
 from reel.importing.tools.kiro_cli import Session as KiroCli
 from reel.importing.tools.mistral_vibe import Session as MistralVibe
+from reel.importing.tools.openhands.conversation import Conversation as OpenHands
+from reel.importing.tools.openhands.events import FIELDS
 from reel.importing.tools.pi.session import Session as Pi
 from reel.importing.tools.qwen_code.session import Session as QwenCode
-from tests.reel.importing.tools import test_cline, test_continue_dev, test_crush, test_zed
+from tests.reel.importing.tools import test_cline, test_continue_dev, test_crush, test_openhands, test_zed
 from tests.reel.importing.transcripts import check_step
 from tests.thoroughness import SHARED
 
@@ -47,6 +49,7 @@ _KEYS = [
     *("isSummary", "segments", "tool_uses", "Data", "MIMEType", "tool_call_id", "input", "signature", "provider", "ts"),
     *("tool_calls", "reasoning_content", "refusal", "images", "message_id", "kind", "toolUseId"),
     *("event", "part", "think", "stepUuid", "result", "toolCallId", "count", "origin", "keptUserMessageCount", "time"),
+    *("llm_message", "tool_call", "observation", "thought", "thinking_blocks", "summary_offset", "system_prompt"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -112,7 +115,13 @@ def _cline(root: Path, messages: list[Any]) -> Reading:
     return cline.Task(Source(str(path), "cline/task", 0, 0))
 
 
-OTHERS = {"crush": _crush, "zed": _zed, "continue": _continue, "cline": _cline}
+def _openhands(root: Path, events: list[Any]) -> Reading:
+    kinds = (*FIELDS, "Condensation")
+    made = [{"kind": kind, "llm_message": event, **event} for event in events for kind in kinds]
+    return OpenHands(Source(str(test_openhands.save(root / "c", *events, *made)), "openhands/c", 0, 0))
+
+
+OTHERS = {"openhands": _openhands, "crush": _crush, "zed": _zed, "continue": _continue, "cline": _cline}
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from tests.reel.importing.tools import (
     test_kiro_cli,
     test_mistral_vibe,
     test_opencode,
+    test_openhands,
     test_pi,
     test_qwen_code,
     test_zed,
@@ -41,6 +42,7 @@ ACCOUNTED = {"toolUseResult", "total_token_usage"}
 RICH: dict[str, Callable[[Path], object]] = {
     "mistral-vibe": test_mistral_vibe.rich,
     "kiro-cli": test_kiro_cli.rich,
+    "openhands": test_openhands.rich,
     "kimi-code": test_kimi_code.rich,
 }
 # Where a tool keeps JSON, if not in its file: the tables, and the columns with it.

@@ -26,10 +26,10 @@ COMMANDS = (
         notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
         "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
         "gemini-cli, pi, openclaw, omp, copilot-cli, qwen-code, kimi-code, mistral-vibe,\n"
-        "kiro-cli, cursor, cline, crush, continue, zed, aider, llm, chatgpt, claude-ai,\n"
-        "openai-agents, jsonl, or reel, for the logs that reel export wrote. The files of\n"
-        "the tools are not changed. Nothing is imported twice, and a conversation that\n"
-        "was changed here after it was imported is left alone.",
+        "kiro-cli, openhands, cursor, cline, crush, continue, zed, aider, llm, chatgpt,\n"
+        "claude-ai, openai-agents, jsonl, or reel, for the logs that reel export wrote.\n"
+        "The files of the tools are not changed. Nothing is imported twice, and a\n"
+        "conversation that was changed here after it was imported is left alone.",
     ),
     Command(
         "pick",
