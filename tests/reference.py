@@ -17,7 +17,7 @@ _GROUPS = {
     "Begin and end": "connect close create handle",
     "Write": "add add_items ingest load commit append draft",
     "Read": "messages items conversation history iter_messages iter_items iter_conversation iter_history open_calls"
-    " answer render parse state search wait subscribe",
+    " answer render parse state search edits wait subscribe",
     "Conversations": "agent agents iter_agents change clone kill revive tree difference usage histories",
     "Go back": "undo undo_turn redo mark rewind restore clear",
     "Erase": "redact purge purged retention",

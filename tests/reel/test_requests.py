@@ -51,6 +51,7 @@ SIGNATURES = {
     "ingest": "agent format body model? create? names? interrupted? prefix? if_stands? *",
     "parse": "format body model? names? interrupted?",
     "load": "agent format body model? create? *",
+    "edits": "path? agent? deed? command? dirs? without_tag? limit? after? texts? wait?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
     " without_tag? thinking?",
     "wait": "agent since kinds? timeout?",
@@ -62,6 +63,9 @@ SIGNATURES = {
     "shutdown": "",
 }
 VALUES: dict[str, Any] = {
+    "deed": "ran",
+    "texts": False,
+    "command": "make",
     "query": "words",
     "events": [{"role": "user", "content": "hi"}],
     "roles": [],

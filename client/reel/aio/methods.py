@@ -187,6 +187,7 @@ class Methods(ABC):
     state = _method(requests.state)
     replay = _method(requests.replay)
     search = _method(requests.search)
+    edits = _method(requests.edits)
     render = _method(requests.render)
     answer = _answer(providers.answer)
     ingest = _method(requests.ingest)

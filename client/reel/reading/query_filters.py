@@ -13,7 +13,7 @@ from reel.reading.moments import moment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FIELDS = ("role", "agent", "tag", "before", "after", "live", "in", "here", "has")
+FIELDS = ("role", "agent", "tag", "before", "after", "live", "in", "here", "file", "has")
 # What is between quotes, between slashes, or behind a minus, is text. A span of time has two words.
 _LEXEME = re.compile(
     r"""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from reel.replies.daemon import MethodInfo as MethodInfo
     from reel.replies.daemon import Problem as Problem
     from reel.replies.daemon import Verified as Verified
+    from reel.replies.edits import Edit as Edit
+    from reel.replies.edits import EditsPage as EditsPage
     from reel.replies.erasing import ErasedBackup as ErasedBackup
     from reel.replies.erasing import OldAgent as OldAgent
     from reel.replies.erasing import Place as Place
@@ -67,6 +69,7 @@ _NAMES = {
     "reel.replies.adding": "Added AddedItems Appended Committed Known Orphan PartResult",
     "reel.replies.agents": "AgentInfo AgentRow AgentsPage KilledAgents Mark OpenCall Source Value",
     "reel.replies.daemon": "BackedUp Hello MethodInfo Problem Verified",
+    "reel.replies.edits": "Edit EditsPage",
     "reel.replies.erasing": "ErasedBackup OldAgent Place Purged Redacted Retained",
     "reel.replies.following": "Subscribed Waited",
     "reel.replies.moving": "Marked Moved Redone Rewound TurnUndone Undone",

@@ -27,7 +27,18 @@ from reel.requests.derived import difference, tree, usage
 from reel.requests.erasing import purge, purged, redact, retention
 from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, parse, render
-from reel.requests.queries import agent, agents, conversation, histories, history, messages, replay, search, state
+from reel.requests.queries import (
+    agent,
+    agents,
+    conversation,
+    edits,
+    histories,
+    history,
+    messages,
+    replay,
+    search,
+    state,
+)
 from reel.requests.subscriptions import draft, subscribe, wait
 from reel.requests.turns import undo_turn
 
@@ -47,6 +58,7 @@ __all__ = [
     "create",
     "difference",
     "draft",
+    "edits",
     "greeting",
     "hello",
     "histories",

@@ -234,6 +234,7 @@ _NESTED = {
     "prefix": "Prefix",
     "problems": "Problem",
     "hits": "Hit",
+    "edits": "Edit",
     "backups": "ErasedBackup",
     "results": "PartResult",
     "values": "Value",

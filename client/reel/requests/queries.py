@@ -113,6 +113,42 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     return call("search", reply_reader(replies.HitsPage), locals(), items="hits")
 
 
+def edits(  # noqa: PLR0913 - the parameters of the protocol
+    path: str | None = None,
+    agent: str | None = None,
+    deed: Literal["read", "wrote", "ran"] | None = None,
+    command: str | None = None,
+    *,
+    dirs: Sequence[str] | None = None,
+    without_tag: str | None = None,
+    limit: int | None = None,
+    after: str | None = None,
+    texts: bool | None = None,
+    wait: int | None = None,
+) -> Call[replies.EditsPage]:
+    """List what calls read, wrote and ran in all conversations, the newest first.
+
+    A daemon knows this if the ``features`` of its ``hello`` name ``edits``.
+
+    Args:
+        path: only what was done to this file: its absolute path, or the last parts of it, as in ``src/app.py``.
+        agent: only calls of this agent, a name or an id.
+        deed: only this. Default: all.
+        command: only commands in which these words follow one another.
+        dirs: only calls of agents whose tag ``cwd`` is one of these directories, or below one; at most 100.
+        without_tag: only calls of such agents as :func:`agents` lists with this.
+        limit: the maximum number of edits on a page, 1 to 1,000. Default: 50.
+        after: the ``next`` of the previous page.
+        texts: whether to return what was replaced and written, each up to 64 kB, which is the default.
+        wait: how many milliseconds to wait until what was committed before is known; at most 10,000. Default: 0.
+
+    Raises:
+        NotFound: there is no such agent.
+        Storage: there is no search index; the message says why.
+    """
+    return call("edits", reply_reader(replies.EditsPage), locals(), items="edits")
+
+
 def agent(agent: str, without_tag: str | None = None) -> Call[replies.AgentInfo]:
     """Describe one agent and its current state.
 

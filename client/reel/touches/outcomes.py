@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import parse
+from reel.touches.touch import Deed
 
 # Where the words of a tool stand: the rest is what a command printed.
 _BEGINNING, _END = 512, 256
@@ -36,6 +37,10 @@ class Outcome(NamedTuple):
     failed: bool = False
     refused: bool = False
     status: int | None = None
+
+    def did(self, deed: Deed) -> bool:
+        """Return whether a call that ended so did what it meant."""
+        return not {"read": self.failed, "wrote": self.refused, "ran": self.denied}[deed]
 
 
 def outcome_of(result: Mapping[str, Any] | None, *, marks_failures: bool) -> Outcome:

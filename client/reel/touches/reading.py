@@ -2,13 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from reel.base.strict_json import parse
+from reel.base.values import clean_deep
 from reel.touches.outcomes import outcome_of
 from reel.touches.patches import BEGIN
 from reel.touches.tools import KNOWN, Tool, tool_named
 from reel.touches.touch import Touch
+
+
+class Meant(NamedTuple):
+    """What a call does if it succeeds, and whether its tool marks each command that failed."""
+
+    touches: list[Touch]
+    marks_failures: bool = False
+
+
+def meant(call: Mapping[str, Any], tools: Mapping[str, Tool] = KNOWN) -> Meant:
+    """Return what a call does if it succeeds, whatever became of it; empty for an unknown tool.
+
+    Args:
+        call: a block of the type ``tool_call``.
+        tools: the tools by their names; see :data:`reel.touches.tools.KNOWN`.
+    """
+    tool = tool_named(str(call.get("name", "")), tools)
+    arguments = None if tool is None else _arguments(call.get("arguments"))
+    if tool is None or arguments is None:
+        return Meant([])
+    return Meant(list(tool.read(arguments)), tool.marks_failures(arguments))
 
 
 def touches(
@@ -24,17 +46,13 @@ def touches(
         result: the block of the type ``tool_result`` that answers it.
         tools: the tools by their names; see :data:`reel.touches.tools.KNOWN`.
     """
-    tool = tool_named(str(call.get("name", "")), tools)
-    arguments = None if tool is None else _arguments(call.get("arguments"))
-    if tool is None or arguments is None:
-        return []
-    outcome = outcome_of(result, marks_failures=tool.marks_failures(arguments))
-    kept = {"read": not outcome.failed, "wrote": not outcome.refused, "ran": not outcome.denied}
-    return [_ended(touch, outcome.status) for touch in tool.read(arguments) if kept[touch.deed]]
-
-
-def _ended(touch: Touch, status: int | None) -> Touch:
-    return replace(touch, status=status) if touch.deed == "ran" else touch
+    wanted = meant(call, tools)
+    outcome = outcome_of(result, marks_failures=wanted.marks_failures)
+    return [
+        replace(touch, status=outcome.status) if touch.deed == "ran" else touch
+        for touch in wanted.touches
+        if outcome.did(touch.deed)
+    ]
 
 
 def _arguments(given: Any) -> Mapping[str, Any] | None:
@@ -45,6 +63,8 @@ def _arguments(given: Any) -> Mapping[str, Any] | None:
         return {"input": given}
     try:
         arguments = parse(given)
+        if "\\u" in given:  # an escape may be of NUL, or of half a character
+            arguments, _ = clean_deep(arguments)
     except (ValueError, RecursionError):
         return None
     return arguments if isinstance(arguments, Mapping) else None

@@ -257,6 +257,14 @@ def events(value: Any) -> list[Any]:
     return value
 
 
+def file(value: Any) -> str:
+    """Convert the path of a file, or the last parts of one."""
+    text = string(value)
+    if not 1 <= len(text) <= MAX_TARGET or not text.strip("/"):
+        raise InvalidParams(f"expected the path of a file, of at most {MAX_TARGET} characters")
+    return text
+
+
 def target(value: Any) -> list[str]:
     """Convert the method and the first arguments with which every push is to be sent."""
     given = strings(value)
@@ -286,6 +294,13 @@ def roles(value: Any) -> list[str]:
 def cursor(value: Any) -> tuple[int, ...]:
     """Convert the place at which a page of a search ended: an id, and what else its order needs."""
     if re.fullmatch(r"\d{1,18}(\.\d{1,18}){0,2}", string(value), re.ASCII) is None:
+        raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
+    return tuple(map(int, value.split(".")))
+
+
+def edit_cursor(value: Any) -> tuple[int, ...]:
+    """Convert the place at which a page of edits ended: a time, an event, and a place in it."""
+    if re.fullmatch(r"\d{1,18}(\.\d{1,18}){3}", string(value), re.ASCII) is None:
         raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
     return tuple(map(int, value.split(".")))
 

@@ -14,6 +14,8 @@ PAGE_ITEMS = 1000
 PAGE_BYTES = 8 << 20
 # Hits of a page of a search, by default and at most.
 HITS, MAX_HITS = 20, 1000
+# Edits of a page, by default and at most.
+EDITS, MAX_EDITS = 50, 1000
 # Characters of a snippet, by default and at most.
 SNIPPET, MAX_SNIPPET = 240, 4096
 # How long a search waits at most for the index, in milliseconds.
@@ -290,6 +292,21 @@ class Search(NamedTuple):
     wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
     without_tag: _Label | None = None
     thinking: _Flag = True
+
+
+class Edits(NamedTuple):
+    """What calls did: to which file, in which agents, and what."""
+
+    path: Annotated[str, to.file] | None = None
+    agent: _String | None = None
+    deed: Annotated[Literal["read", "wrote", "ran"], to.one_of("read", "wrote", "ran")] | None = None
+    command: _Label | None = None
+    dirs: Annotated[list[str], to.directories] | None = None
+    without_tag: _Label | None = None
+    limit: Annotated[int, to.integer(1, MAX_EDITS)] = EDITS
+    after: Annotated[tuple[int, ...], to.edit_cursor] | None = None
+    texts: _Flag = True
+    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
 
 
 class Hits(NamedTuple):

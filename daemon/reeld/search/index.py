@@ -1,8 +1,8 @@
 """The index of all texts: a separate file beside the database, derived from the log, so it may be deleted.
 
-It has the words of all events (:mod:`reeld.search.volumes`) and how many events have each
-(:mod:`reeld.search.vocabulary`), but no copy of the texts: the text of a hit is read from the log, which is attached
-read-only.
+It has the words of all events (:mod:`reeld.search.volumes`), how many events have each
+(:mod:`reeld.search.vocabulary`), and what calls did (:mod:`reeld.search.touched`), but no copy of the texts: the text
+of a hit is read from the log, which is attached read-only.
 
 Events are indexed in the order of their ids. The position is written in the same transaction as the words. So the index
 is complete up to that position, even if the process was killed.
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
-from reeld.search import vocabulary, volumes
+from reeld.search import touched, vocabulary, volumes
 from reeld.search.texts import text_of
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
@@ -30,7 +30,9 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 5
+VERSION = 6
+# The version that only lacks the table of touches, which can be added.
+_WITHOUT_TOUCHES = 5
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Starts the words that we generate; no word of a text contains it.
@@ -52,6 +54,7 @@ INSERT INTO totals VALUES (0, 0);
 """
 _EVENT = "id, agent, kind, content, data_json, coalesce(sent, time)"
 _NEW = f"SELECT {_EVENT}, checksum FROM log.events WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
+_MISSING = f"SELECT {_EVENT} FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
 # The kinds of events that have text. Their places are stored: an insertion needs a new version.
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
 # The kind, the content and the data of an event.
@@ -125,7 +128,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
     begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     if begun and application != APPLICATION_ID:
         raise Storage("it is not a search index of reel's; move it away")
-    if begun and version != VERSION:
+    if begun and version not in (VERSION, _WITHOUT_TOUCHES):
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -139,8 +142,10 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         vocabulary.create(connection)
         volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
+    touched.prepare(connection)
+    if version != VERSION:  # an earlier program would not erase what is in the table: it builds the index again
+        connection.execute(f"PRAGMA user_version = {VERSION}")
     _attach(connection, database)
     _cut_back(connection)
 
@@ -179,10 +184,11 @@ def progress(connection: sqlite3.Connection) -> int:
 
 
 class Filled(NamedTuple):
-    """The position of an index, and whether there may be more to do."""
+    """The position of an index, and whether there may be more events; and the position of its table of touches."""
 
     event: int
     more: bool
+    touched: int
 
 
 @contextmanager
@@ -214,6 +220,7 @@ def _cut_back(connection: sqlite3.Connection) -> None:
         event, checksum = _newest(connection, volumes.cut(connection, emptied))
         connection.execute("UPDATE totals SET (events, words) = (SELECT count(*), coalesce(sum(length), 0) FROM facts)")
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
+        touched.cut(connection, event)
 
 
 def _checksum_of(connection: sqlite3.Connection, event: int) -> int | None:
@@ -266,9 +273,32 @@ def fill(connection: sqlite3.Connection) -> Filled:
             volumes.insert(connection, volume, documents)
             volumes.count(connection, volume, documents)
             _count(connection, documents, [])
+            if touched.position(connection) == event:
+                for row in batch.touching:
+                    touched.enter(connection, row)
+                touched.move(connection, batch.event)
             event, checksum, more = batch.event, batch.checksum, batch.is_full
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
-    return Filled(event, more)
+    return Filled(event, more, touched.position(connection))
+
+
+def fill_touches(connection: sqlite3.Connection) -> int:
+    """Add the next events that the words have to the table of touches, which lacks them; return its position.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    last, ends = progress(connection), time.monotonic() + _SECONDS
+    with transaction(connection), _reading_the_log():
+        event = last
+        with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
+            for number, row in enumerate(rows, 1):
+                touched.enter(connection, row)
+                if number == _EVENTS or (not number % 16 and time.monotonic() > ends):
+                    event = row[0]
+                    break
+        touched.move(connection, event)
+    return event
 
 
 class _Batch:
@@ -287,6 +317,8 @@ class _Batch:
         self.checksum = checksum
         # The characters of the events with text.
         self.characters = 0
+        # The events that may have a call or a result.
+        self.touching: list[touched.Row] = []
         # Whether there may be more events.
         self.is_full = False
 
@@ -300,6 +332,8 @@ class _Batch:
             for number, (*row, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = row[0], checksum
                 document = _document(*row)
+                if touched.may_touch(row[2], row[4]):
+                    self.touching.append((*row,))
                 if document is not None:
                     self.characters += len(document.words)
                     yield document
@@ -382,6 +416,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
+                touched.replace(connection, [row[0] for row in rows], texts)
                 _count(connection, others, documents)
                 if volume.number != last:
                     vocabulary.add(connection, _words_of(others))
@@ -402,4 +437,5 @@ def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
     with transaction(connection):
         event, checksum = _newest(connection, progress(connection))
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
+        touched.move(connection, min(event, touched.position(connection)))
     clean(connection, path, descriptor)

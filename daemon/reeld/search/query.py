@@ -14,6 +14,7 @@
 ``after:yesterday``       on this day or later, or at this time or later; :mod:`reel.reading.moments` has what is a time
 ``live:no``               not in the current conversation; ``live:yes`` in it
 ``in:/a/directory``       of agents that were begun there or below; several are alternatives
+``file:PATH``             of agents that read or wrote this file: its whole path, or the last parts of it
 ``has:TEXT``              with this text, letter by letter but for case: a part of a word, ``has:"a + b"``
 ``/EXPRESSION/``          with a match of this regular expression; :mod:`reeld.search.patterns`
 ========================  ==============================================================
@@ -46,7 +47,7 @@ _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
     r"""
     (?<!\S)(?P<no>-?)/(?P<regex>(?:[^/\\\n]|\\.)+)/(?!\S)
-    | (?P<sign>-(?!-)|\+)?(?:(?P<field>role|agent|tag|before|after|live|in|has):)?
+    | (?P<sign>-(?!-)|\+)?(?:(?P<field>role|agent|tag|before|after|live|in|file|has):)?
       (?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -82,6 +83,7 @@ class Filters(NamedTuple):
     since: int | None = None
     until: int | None = None
     dirs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class TypedPattern(NamedTuple):
@@ -183,6 +185,8 @@ def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
         return filters._replace(until=when) if field == "before" else filters._replace(since=when)
     if field == "in" and value.startswith("/"):
         return filters._replace(dirs=(*filters.dirs, value))
+    if field == "file" and value:
+        return filters._replace(files=(*filters.files, value))
     return None
 
 

@@ -20,6 +20,7 @@ import anyio
 from reel.base.errors import Storage
 from reel.daemon.address import state_directory
 from reeld.search import finding, index
+from reeld.search.edit_pages import EditPages
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated, Text
 from reeld.store.connection_thread import ConnectionThread, Job, T
@@ -80,6 +81,8 @@ class Search:
         self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.engine.id)
         # The id of the newest event in the index.
         self.indexed = 0
+        # That of the newest event in its table of what calls did.
+        self.touched = 0
         # Why there is no index, as a sentence.
         self.problem: str | None = None
         self._readers: list[ConnectionThread] = []
@@ -97,11 +100,17 @@ class Search:
         self._descriptor = -1
         self._turn = anyio.Lock()
         self.pages = HitPages(self)
+        self.edits = EditPages(self)
 
     @property
     def behind(self) -> int:
         """The number of events that are not in the index yet."""
         return max(0, self._store.writer.newest - self.indexed)
+
+    @property
+    def touches_behind(self) -> int:
+        """The number of events that are not in the table of what calls did yet."""
+        return max(0, self._store.writer.newest - self.touched)
 
     @property
     def size(self) -> int | None:
@@ -222,6 +231,8 @@ class Search:
                         return
                     began, commits, newest = time.monotonic(), self._store.writer.commits, self._store.writer.newest
                     filled = await writer.run(index.fill) if self._has_room() else None
+                    if filled is not None and not filled.more and filled.touched < filled.event:
+                        filled = filled._replace(touched=await writer.run(index.fill_touches))
                 if filled is None:
                     with anyio.move_on_after(_RETRY):
                         await self._news.wait()
@@ -229,11 +240,13 @@ class Search:
                     continue
                 # The newest event may have been purged before it came into the index.
                 self.indexed = filled.event if filled.more else max(filled.event, newest)
+                is_complete = not filled.more and filled.touched == filled.event
+                self.touched = self.indexed if filled.touched == filled.event else filled.touched
                 self._filled.set()
                 self._filled = anyio.Event()
                 is_busy = self._store.writer.commits > commits
                 pause = pause_after(time.monotonic() - began, is_busy=is_busy)
-                if not filled.more:
+                if is_complete:
                     await self._news.wait()
                     pause = max(pause, _DELAY)
                 with anyio.move_on_after(pause):

@@ -18,6 +18,7 @@ from reeld.serving.handlers import (
     appending,
     async_call,
     commands,
+    editing,
     erasing,
     late,
     queries,
@@ -188,6 +189,7 @@ _ALL = (
         searching.search,
         "Find what was said in all conversations, including what was cleared or rewound",
     ),
+    _plain(params.Edits, editing.edits, "List what calls read, wrote and ran, the newest first"),
     _plain(params.Hits, searching.hits, "Find what was said, and lay it out in lines for people"),
     _read(params.Render, late.render, "Render the conversation as the body of a provider's request"),
     _command_on_any(params.Ingest, late.ingest, "Add a provider's response and its token usage")._replace(

@@ -243,6 +243,11 @@ def test_arguments_as_a_map() -> None:
     assert [] == touches({"name": "Read", "arguments": None}, result())
 
 
+def test_half_a_character() -> None:
+    """What JSON can write and no text can have is replaced."""
+    assert [Touch("read", "a\ufffd")] == touches(call("Read", '{"path": "a\\ud800"}'))
+
+
 def test_a_result_without_content() -> None:
     """A result that is damaged says nothing about its call."""
     assert [Touch("ran", "", command="x")] == touches(call("shell", {"command": "x"}), {"content": None})

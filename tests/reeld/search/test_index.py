@@ -2,9 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,8 @@ from reeld.search import finding, index, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.query import parse_query
-from reeld.store.schema import prepare as prepare_log
-from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
+from tests.reeld.search.indexes import fill, opened
 from tests.reeld.store.rows import Rows
 
 
@@ -25,57 +22,10 @@ def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "_SECONDS", PATIENCE)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> str:
-    """Return the path of the log."""
-    return str(tmp_path / "reel.db")
-
-
-@pytest.fixture
-def rows(database: str) -> Iterator[Rows]:
-    """A log that is filled by hand."""
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        prepare_log(connection, database)
-        yield Rows(connection)
-
-
-def opened(database: str) -> sqlite3.Connection:
-    """Open the index of a log."""
-    connection = sqlite3.connect(f"file:{index.path_of(database)}?mode=rwc", uri=True, isolation_level=None)
-    try:
-        index.prepare(connection, database)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@pytest.fixture
-def descriptor(database: str) -> Iterator[int]:
-    """A descriptor of the index, which is opened before SQLite opens it and closed after it."""
-    with open_descriptor(index.path_of(database), os.O_CREAT) as opened:
-        yield opened
-
-
-@pytest.fixture
-def connection(rows: Rows, database: str, descriptor: int) -> Iterator[sqlite3.Connection]:
-    """The writing connection of a new index."""
-    assert descriptor
-    assert not rows.connection.in_transaction
-    with closing(opened(database)) as connection:
-        yield connection
-
-
 def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters: object) -> list[int]:
     """Return the ids of the events that match, newest first."""
     wanted = Criteria(parse_query(text))._replace(**filters)  # type: ignore[arg-type]
     return finding.find(connection, wanted, Paths(), 0, 1 << 40, limit).events
-
-
-def fill(connection: sqlite3.Connection) -> None:
-    """Fill an index."""
-    while index.fill(connection).more:
-        pass
 
 
 def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:

@@ -78,6 +78,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "thinking",
             "listed_dirs",
             "patterns",
+            "edits",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -100,6 +100,8 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
         agents = _both(agents, await services.search.pages.tagged(tags))
     if directories := [*(asked.dirs or ()), *filters.dirs]:
         agents = _both(agents, await services.search.pages.begun_in(directories))
+    for path in filters.files:
+        agents = _both(agents, await services.search.edits.agents_with(path))
     kinds = None if asked.kinds is None else frozenset(KINDS).intersection(asked.kinds)
     if filters.roles:
         kinds = frozenset(kind for kind in (KINDS if kinds is None else kinds) if _ROLES.get(kind) in filters.roles)

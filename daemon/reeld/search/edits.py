@@ -1,0 +1,225 @@
+"""Jobs of a reading connection: what calls did to files and in shells, the newest first.
+
+A call is found in the table of :mod:`reeld.search.touched`; its texts are read from the log.
+"""
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from reel.touches.reading import meant
+from reel.touches.touch import Deed, Touch
+from reeld.search.finding import OutOfTime, Paths
+from reeld.search.index import log_of
+from reeld.search.touched import DEEDS, DONE, blocks_of, plain
+
+# Bytes of one text.
+MAX_TEXT = 64 << 10
+# Characters of a page, after which it ends.
+MAX_PAGE = 4 << 20
+# Seconds after which one part of a search yields to other jobs, and rows that are read together.
+_SECONDS = 0.03
+_TOGETHER = 256
+_DIRECTORY = "cwd"
+_COLUMNS = "said, event, block, number, agent, deed, path, command, failed, status"
+_CALL = """
+    SELECT e.seq, e.kind, e.content, e.data_json, e.time, e.sent, a.uid, a.name, a.title
+    FROM log.events e JOIN log.agents a ON a.id = e.agent
+    WHERE e.id = ? AND a.name <> ''
+"""
+_OF_AGENTS = "agent IN (SELECT value FROM json_each(?))"
+_TAGS = "SELECT tags FROM log.agents WHERE id = ?"
+# With more agents than this, rows are read in the order of time, and those of others are left out.
+_FEW_AGENTS = 8
+
+
+class Spot(NamedTuple):
+    """Where a page of edits goes on: before this one."""
+
+    said: int
+    event: int
+    block: int
+    number: int
+
+
+END = Spot(1 << 62, 0, 0, 0)
+
+
+class WantedEdits(NamedTuple):
+    """Which edits are wanted; ``None`` excludes nothing.
+
+    Args:
+        path: a file: its absolute path, or the last parts of one.
+        agents: the rows of the agents that did it.
+        hidden: the rows of agents that are left out.
+        deed: what was done.
+        command: words that follow one another in a command.
+        texts: whether the texts that were replaced and written are wanted.
+    """
+
+    path: str | None = None
+    agents: frozenset[int] | None = None
+    hidden: frozenset[int] = frozenset()
+    deed: Deed | None = None
+    command: str | None = None
+    texts: bool = True
+
+    def query(self, before: Spot) -> tuple[str, list[object]]:
+        """Return a query for the rows before a place that may be wanted, the latest first, and its parameters."""
+        conditions = [DONE, "(said, event, block, number) < (?, ?, ?, ?)", "said <= ?"]
+        values: list[object] = [*before, before.said]
+        if self.path is not None:
+            conditions.append("name = ?")
+            values.append(_name_of(self.path))
+        if self.agents is not None:
+            # A plus keeps SQLite from sorting all rows of these agents.
+            is_few = self.path is None and len(self.agents) <= _FEW_AGENTS
+            conditions.append(_OF_AGENTS if is_few else f"+{_OF_AGENTS}")
+            values.append(json.dumps(sorted(self.agents)))
+        if self.hidden:
+            conditions.append(f"NOT +{_OF_AGENTS}")
+            values.append(json.dumps(sorted(self.hidden)))
+        if self.deed is not None:
+            conditions.append("deed = ?")
+            values.append(DEEDS.index(self.deed))
+        for word in (self.command or "").split():
+            conditions.append("instr(command, ?)")
+            values.append(word)
+        order = ", ".join(f"{column} DESC" for column in Spot._fields)
+        where = " AND ".join(conditions)
+        query = f"SELECT {_COLUMNS} FROM touches WHERE {where} ORDER BY {order} LIMIT {_TOGETHER}"  # noqa: S608 - ours
+        return query, values
+
+    def accepts(self, path: str, command: str | None) -> bool:
+        """Return whether a file is the wanted one, and a command has the wanted words."""
+        if self.path is not None:
+            wanted = plain(self.path)
+            if path != wanted and (wanted.startswith("/") or not path.endswith(f"/{wanted}")):
+                return False
+        return self.command is None or _is_in(command or "", self.command)
+
+
+class EditsPart(NamedTuple):
+    """Some edits, before which place there may be more (``None`` if there are no more), and how long they are."""
+
+    edits: list[dict[str, Any]]
+    reached: Spot | None
+    size: int = 0
+
+
+def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, before: Spot, limit: int) -> EditsPart:
+    """Return the newest edits before a place, as clients receive them, as many as there is time for."""
+    ends = time.monotonic() + _SECONDS
+    found: list[dict[str, Any]] = []
+    directories, size = _Directories(connection), 0
+    rows = [_Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before)).fetchall()]
+    for row in rows:
+        path = _absolute(row.path, directories[row.agent])
+        if wanted.accepts(path, row.command):
+            try:
+                edit = _shown(connection, row, path, paths, ends)
+            except OutOfTime:
+                return EditsPart(found, before, size)
+            if edit is not None:
+                found.append(edit if wanted.texts else {**edit, "before": None, "after": None})
+                size += sum(len(edit[field] or "") for field in ("before", "after", "command"))
+        before = row.spot
+        if len(found) == limit or size > MAX_PAGE or time.monotonic() > ends:
+            return EditsPart(found, before, size)
+    return EditsPart(found, before if len(rows) == _TOGETHER else None, size)
+
+
+def agents_with(connection: sqlite3.Connection, path: str) -> set[int]:
+    """Return the rows of the agents that read or wrote a file."""
+    directories, wanted = _Directories(connection), WantedEdits(path)
+    query = f"SELECT DISTINCT agent, path FROM touches WHERE name = ? AND {DONE}"  # noqa: S608 - ours
+    rows = connection.execute(query, (_name_of(path),)).fetchall()
+    return {agent for agent, found in rows if wanted.accepts(_absolute(found, directories[agent]), None)}
+
+
+class _Row(NamedTuple):
+    spot: Spot
+    agent: int
+    deed: int
+    path: str
+    command: str | None
+    failed: int | None
+    status: int | None
+
+
+class _Directories(dict[int, str]):
+    """Where agents were begun; empty where that is not known."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._log = log_of(connection)
+
+    def __missing__(self, agent: int) -> str:
+        row = self._log.execute(_TAGS, (agent,)).fetchone()
+        directory = str(json.loads(row[0]).get(_DIRECTORY, "")) if row is not None else ""
+        self[agent] = directory if directory.startswith("/") else ""
+        return self[agent]
+
+
+def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, ends: float) -> dict[str, Any] | None:
+    """Return an edit as clients receive it; ``None`` if it was erased meanwhile."""
+    found = log_of(connection).execute(_CALL, (row.spot.event,)).fetchone()
+    if found is None:
+        return None
+    seq, kind, content, data_json, when, sent, uid, name, title = found
+    call, touch = _at(blocks_of(kind, content, data_json), row.spot)
+    if touch is None:
+        return None
+    texts = {field: _cut(getattr(touch, field)) for field in ("before", "after", "command")}
+    is_cut = any(texts[field] != getattr(touch, field) for field in texts)
+    return {
+        "id": row.spot.event,
+        "agent": uid,
+        "name": name,
+        "title": title,
+        "seq": seq,
+        "time": when,
+        **({} if sent is None else {"sent": sent}),
+        "live": paths.has(connection, row.agent, seq, kind, ends),
+        "call": call,
+        "deed": touch.deed,
+        "path": path,
+        "whole": touch.whole,
+        **texts,
+        **({"cut": True} if is_cut else {}),
+        "status": row.status if touch.deed == "ran" else None,
+        "answered": row.failed is not None,
+    }
+
+
+def _at(blocks: Sequence[Any], spot: Spot) -> tuple[str, Touch | None]:
+    """Return the id of a call, and what it did at a place."""
+    block = blocks[spot.block] if spot.block < len(blocks) else {"type": "text"}
+    if block["type"] != "tool_call":
+        return "", None
+    touches = meant(block).touches
+    return block["id"], touches[spot.number] if spot.number < len(touches) else None
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) * 4 <= MAX_TEXT:
+        return text
+    return text.encode()[:MAX_TEXT].decode(errors="ignore")
+
+
+def _absolute(path: str, directory: str) -> str:
+    """Return a path as it is in the directory in which its agent was begun, if that is known."""
+    return plain(f"{directory}/{path}") if directory and not path.startswith(("/", "~")) else path
+
+
+def _name_of(path: str) -> str:
+    return plain(path).rpartition("/")[2]
+
+
+def _is_in(command: str, words: str) -> bool:
+    """Return whether words follow one another in a command; a program may stand behind its directory."""
+    wanted = r"\s++".join(map(re.escape, words.split()))
+    return re.search(rf"(?<![^\s;&|()'\"/]){wanted}(?![^\s;&|()'\"])", command) is not None
