@@ -71,7 +71,7 @@ VIEWS = {form: name for name, forms in FORMS.items() for form in forms}
 # Editors copy answers, and show facts and hits.
 UNSENT = {"unsubscribe", "call_async", "answer", "facts", "hits"}
 # What the client computes from the replies to several requests, and what is no request.
-DERIVED = {"difference", "tree", "usage"}
+DERIVED = {"difference", "tree", "undo_turn", "usage"}
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
 # A value of each parameter that a method requires.
 VALUES = {
