@@ -68,6 +68,8 @@ _REMEDIES = {
     "OpenTelemetry's SDK is not installed": "make adapters",
     "google-adk is not installed": "make adapters",
     "strands-agents is not installed": "make adapters",
+    "langchain is not installed": "make adapters",
+    "deepagents is not installed": "make adapters",
     "a source distribution cannot be fetched": "make adapters, with a network",
     "the repository of agent-framework cannot be fetched": "make adapters, with a network",
     "the framework has no such tests any more": "remove the file from the list of the test",
