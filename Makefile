@@ -112,8 +112,9 @@ TESTING := hypothesis pytest pytest-timeout pytest-trio pytest-xdist
 APART := $(VENV)/apart
 BESIDE_APART := moto openai pytest-asyncio pytest-mock
 FOR_APART := tests/adapters/test_strands_agents.py tests/adapters/test_two_processes.py tests/test_examples.py
-# Those without an adapter of their own, which the page names.
-NAMED := deepagents langchain
+# Those without an adapter of their own, which the page names, with what their examples need.
+NAMED := autogen-agentchat "autogen-ext[openai]" deepagents dspy langchain llama-index-core llama-index-llms-openai \
+  "smolagents[openai]"
 FOR_ADAPTERS := tests/adapters tests/sdks tests/test_examples.py
 VERSIONS = $$($(BIN)/python -m tests.adapters.versions $1)
 
@@ -130,6 +131,7 @@ adapters: $(READY)  ## run the tests with the newest and the oldest frameworks t
 	$(subst $(BIN),$(APART)/bin,$(PIP)) --upgrade $(call VERSIONS,apart-newest) $(NAMED)
 	$(APART)/bin/pytest $(PYTEST_OPTIONS) $(FOR_APART) tests/adapters/test_strands_suite.py -k strands
 	$(APART)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_langchain_agents.py
+	$(APART)/bin/pytest $(PYTEST_OPTIONS) tests/test_examples.py -k without_an_adapter
 	$(BIN)/python -m venv $(NEWEST)
 	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) $(TESTING)
 	$(NEWEST)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_newest_sdks.py tests/sdks/test_types.py

@@ -313,6 +313,71 @@ def test_strands(daemon: Daemon) -> None:
     ]
 
 
+def _words(text: str) -> Json:
+    """Return an answer of Chat Completions of words."""
+    found = answers.chat()
+    found["choices"][0]["message"]["content"] = text
+    return {**found, "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
+
+
+def _call(name: str, arguments: str) -> Json:
+    """Return an answer of Chat Completions that calls a function."""
+    found = _words("")
+    called = {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+    found["choices"][0] |= {"finish_reason": "tool_calls"}
+    found["choices"][0]["message"] |= {"content": None, "tool_calls": [called]}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("package", "example", "said", "roles"),
+    [
+        (
+            "autogen_ext",
+            "autogen_agent.py",
+            [_call("what_time_is_it", "{}"), _words("Noon."), _words("Noon.")],
+            ["user", "assistant", "tool", "assistant", "user", "assistant"],
+        ),
+        (
+            "smolagents",
+            "smolagents_agent.py",
+            [_call("final_answer", '{"answer": "Noon."}')] * 2,
+            ["user", "assistant", "user", "assistant"],
+        ),
+        (
+            "dspy",
+            "dspy_program.py",
+            [_words("[[ ## answer ## ]]\nNoon.\n\n[[ ## completed ## ]]")] * 2,
+            ["user", "assistant", "user", "assistant"],
+        ),
+        ("llama_index", "llamaindex_chat.py", [_words("Noon.")] * 2, ["user", "assistant", "user", "assistant"]),
+    ],
+)
+def test_a_framework_without_an_adapter(
+    daemon: Daemon, package: str, example: str, said: list[Json], roles: list[str]
+) -> None:
+    """The second run of the program sends what was said in the first, and what somebody else has changed in between."""
+    require(package, reason=f"{package} is not installed")
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += said
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        name = f"ann-{package}"
+        for asked in ("What time is it?", "Are you sure?"):
+            with running(daemon, example, name, asked, **environment) as program:
+                assert ["Noon."] == program.read(1)
+                assert 0 == program.leave()
+            if asked == "What time is it?":
+                (*_, last) = client.iter_messages(name)
+                client.add(name, [{"role": "assistant", "content": "It is noon."}], from_=last["seq"])
+        found = [message["role"] for message in client.iter_messages(name)]
+
+    assert roles == found
+    sent = json.dumps(provider.bodies[-1]["messages"])
+    assert ["What time is it?", "It is noon.", "Are you sure?"] == re.findall(
+        r"What time is it\?|It is noon\.|Are you sure\?", sent
+    )
+
+
 def test_langgraph(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require("langgraph.prebuilt", reason="langgraph is not installed")
