@@ -24,10 +24,11 @@ ADDRESS = "://"
 PRIVATE_KEY = "-----BEGIN "
 
 # What stands before the last word of a name.
-_SECRET_KEYS = re.compile(
+_BEFORE_KEY = (
     r"(?:api|app|application|access|secret|private|auth|account|admin|encryption|signing|service|license|master|storage"
-    r"|subscription|shared|consumer|deploy|webhook)[-_ ]?$"
+    r"|subscription|shared|consumer|deploy|webhook)[-_ ]?"
 )
+_SECRET_KEYS = re.compile(f"{_BEFORE_KEY}$")
 # A token of these is a secret even if it is hexadecimal. Others may be that of a commit or of a request.
 _SECRET_TOKENS = re.compile(r"(?:api|access|auth|bot|bearer|deploy|personal|refresh|secret)[-_ ]?$")
 # Places in lists, what protects a form, and the words of a model: they may be random, but are nobody's secrets.
@@ -38,7 +39,11 @@ _NO_SECRETS = re.compile(
 )
 # How far before a sign a name is looked at.
 _LONGEST_NAME = 40
-_VALUE = re.compile(r"[A-Za-z0-9_\-./+=~:!@#%^*]{8,512}+")
+# A value ends where the next name begins: so no character is looked at for two names, however many follow each other.
+# Padding, as at the end of base64, has no value behind it.
+_NAMES = rf"{'|'.join(word for word in _LAST_WORDS if word != 'key')}|{_BEFORE_KEY}key"
+_NEXT_NAME = rf"(?i:{_NAMES})[:=]++(?=[A-Za-z0-9_\-./+~!@#%^*])"
+_VALUE = re.compile(rf"(?:(?!{_NEXT_NAME})[A-Za-z0-9_\-./+=~:!@#%^*]){{8,512}}+")
 # A value that goes on so is an expression of a program.
 _EXPRESSION = frozenset("([{$")
 _LEAST = 16
@@ -107,16 +112,22 @@ def value_of(text: str, sign: int, end: int) -> Span | None:
         return None
     begins = _BEFORE_VALUE.match(text, end)
     at = end if begins is None else begins.end()
-    found = _VALUE.match(text, at)
-    if found is None or text[found.end() : found.end() + 1] in _EXPRESSION:
+    until = end_of_value(text, at)
+    if until == at or text[until : until + 1] in _EXPRESSION:
         return None
-    value = found[0].rstrip(".:!")
+    value = text[at:until].rstrip(".:!")
     if last.startswith(("pass", "pwd")):
         is_secret = _is_password(value)
     else:
         is_told = last != "token" or name.endswith("TOKEN") or _SECRET_TOKENS.search(before) is not None
         is_secret = len(value) >= _LEAST and is_random(value) and (is_told or not _HEXADECIMAL.fullmatch(value))
     return (at, at + len(value)) if is_secret and not is_placeholder(value) else None
+
+
+def end_of_value(text: str, at: int) -> int:
+    """Return where a value ends that may be a secret; where it begins, if it is too short for one."""
+    found = _VALUE.match(text, at)
+    return at if found is None else found.end()
 
 
 def _is_password(value: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reel.secrets.contexts import end_of_value
 from reel.secrets.finding import anonymous, find, mask
 from reel.secrets.marks import marks
 from reel.secrets.places import places
@@ -116,6 +117,8 @@ HOSTILE = [
     "AKIA",
     "12345678:AA",
     "password=A1b!",
+    "password=",
+    "pwd=1example",
     "xoxb-1a",
     "\\n",
     "[0m",
@@ -135,6 +138,38 @@ def test_the_time_grows_with_the_text(again: str) -> None:
 
     # 16 times the text: the square would be 256 times the time. Both are measured within a moment.
     assert min(seconds(long) for _ in range(2)) < 80 * max(min(seconds(short) for _ in range(3)), 0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password=", ""),
+        ("PASSWD==", "a1"),
+        ("pwd:", "1example"),
+        ("secret=:", "xyz."),
+        ("api_key=", "A1b!" * 30),
+        ("access-token=", "+" * 20),
+        ("auth:", "a1b2c3d4"),
+        ("passphrase=", "x" * 600),
+    ],
+)
+def test_no_character_is_looked_at_for_two_names(name: str, value: str) -> None:
+    """However many names of secrets follow each other, the value of one ends where the next one begins."""
+    again = name + value
+    text = again * (900_000 // len(again))
+    begins = range(len(name), len(text), len(again))
+
+    assert sum(end_of_value(text, begin) - begin for begin in begins) <= len(text)
+
+
+def test_a_password_behind_other_names() -> None:
+    """What follows the last of several names is found, and nothing else of them."""
+    text = f"{'password=' * 50}token=api_key:password=Hunter2!x"
+
+    assert ["Hunter2!x"] == [one.text for one in find(text)]
+    assert ["c2VjcmV0IGlzIGhlcmU1a2V5pwd=="] == [
+        one.text for one in find("client_secret=c2VjcmV0IGlzIGhlcmU1a2V5pwd==")
+    ]
 
 
 def test_a_private_key_ends_where_its_text_ends() -> None:
