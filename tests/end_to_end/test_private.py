@@ -62,6 +62,36 @@ def test_what_belongs_to_what_is_private(client: Client) -> None:
             client.agent(name, without_tag="private")
 
 
+def test_what_belonged_to_what_was_purged(client: Client) -> None:
+    """A purge makes nothing visible: what was private with the agent stays so, and goes when it is purged itself."""
+    parents = {
+        "open": "",
+        "secret": "",
+        "child": "tool/1",
+        "grandchild": "tool/2",
+        "by-name": "secret",
+        "other": "open",
+    }
+    for number, (name, parent) in enumerate(parents.items()):
+        client.create(name, tags={"import": f"tool/{number}"} | ({"parent": parent} if parent else {}))
+        client.add(name, f"a zebra in {name}")
+    client.clone("secret", "copy")
+    client.clone("secret", into="other")
+    client.change("secret", tags={"private": "yes", "import": "tool/1"})
+    for purged in ("secret", "child"):
+        client.purge(purged)
+        until_indexed(client)
+
+        assert ["open"] == [row.name for row in client.agents(without_tag="private").agents]
+        assert {"open"} == {hit.name for hit in client.search("zebra", without_tag="private").hits}
+        assert {"grandchild", "by-name", "other", "copy"} < {row.name for row in client.agents().agents}
+    for name in ("by-name", "grandchild", "copy", "open"):
+        client.purge(name)
+    client.create("new", tags={"parent": "open"})
+
+    assert ["new"] == [row.name for row in client.agents(without_tag="private").agents]
+
+
 def test_words_that_only_private_conversations_have(client: Client) -> None:
     """A search names no word instead of an unknown one to a reader from whom conversations are hidden."""
     client.add("secret", "the zeppelin is late", create=True)

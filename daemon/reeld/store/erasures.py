@@ -11,7 +11,6 @@ A row in the table of erasures remains: when something was erased, by whom and o
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
 
 from reeld.core.events import Pack
@@ -19,6 +18,7 @@ from reeld.core.paging import batches
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
 from reeld.store.connection import Connection, Cursor, Numbers, transaction
 from reeld.store.plans import Plan
+from reeld.store.remains import DIGEST, PARENT, digest, remains_of, to_store
 from reeld.store.room import MARGIN
 from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
 
@@ -30,8 +30,6 @@ SLICE = 1000
 _BYTES = 1 << 20
 # Bytes of a change besides its texts: 11 with the first ids, 14 with ids of billions.
 _ROW_BYTES = 16
-# What no address of an agent begins with.
-_HIDDEN = "#"
 # Keys and agents of a slice.
 _KEYS = 2000
 _AGENTS = 500
@@ -158,9 +156,7 @@ class Decision(NamedTuple):
 
 def hidden(address: str | None) -> str | None:
     """Return what is stored in place of an erased address of an agent: it still tells whether another one equals it."""
-    if address is None or address.startswith(_HIDDEN):
-        return address
-    return f"{_HIDDEN}{blake2b(address.encode(), digest_size=16).hexdigest()}"
+    return address if address is None or address.startswith(DIGEST) else digest(address)
 
 
 def begin(connection: Connection, order: Order, backups: str = "[]") -> int:
@@ -209,10 +205,17 @@ def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
         cursor.execute("UPDATE agents SET title = ?, tags = ? WHERE id = ?", (title, tags, row))
     for key, reply, address in decision.keys:
         change_key(cursor, key, reply, address, pack)
-    purge = "UPDATE agents SET name = '', title = NULL, tags = '{}', killed = coalesce(killed, updated) WHERE id = ?"
-    cursor.executemany(purge, [(row,) for row in decision.purged])
+    _let_go(cursor, decision.purged)
     if decision.milestones is not None:
         cursor.execute(_FORGET_MILESTONES, (decision.milestones.first, Numbers(decision.milestones.agents)))
+
+
+def _let_go(cursor: Cursor, rows: Sequence[int]) -> None:
+    """Take the names, titles and tags from purged agents. Those that were purged before have none any more."""
+    named = "SELECT id, name, tags FROM agents WHERE name <> '' AND id IN (SELECT value FROM json_each(?))"
+    purge = "UPDATE agents SET name = '', title = NULL, tags = ?, killed = coalesce(killed, updated) WHERE id = ?"
+    found = cursor.execute(named, (Numbers(rows),)).fetchall()
+    cursor.executemany(purge, [(to_store(remains_of(name, tags)), row) for row, name, tags in found])
 
 
 def unfinished(connection: Connection) -> set[str]:
@@ -291,7 +294,7 @@ def forget_keys(connection: Connection, after: int) -> int | None:
 
 
 def forget_agents(connection: Connection, below: int | None = None) -> int | None:
-    """Delete purged agents that have no events left and are not the source of another agent.
+    """Delete purged agents that have no events left, are not the source of another agent, and have no sub-agents.
 
     Args:
         below: where the slice begins: only agents whose row is less.
@@ -300,13 +303,18 @@ def forget_agents(connection: Connection, below: int | None = None) -> int | Non
         where the next slice begins, ``None`` at the end.
     """
     # A clone is younger than its source. So the youngest come first, and their sources follow.
-    query = "SELECT id FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
+    query = "SELECT id, tags FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
     with transaction(connection):
-        rows = [row for (row,) in connection.execute(query, (below, _AGENTS)).fetchall()]
+        found = connection.execute(query, (below, _AGENTS)).fetchall()
+        names = {row: remains_of("", tags).names for row, tags in found}
+        parents = _parents(connection) if any(names.values()) else frozenset[str]()
+        rows = [*names]
         for row in rows:
             connection.execute(
                 "INSERT INTO purged_agents SELECT uid FROM agents WHERE id = ? ON CONFLICT DO NOTHING", (row,)
             )
+            if names[row] & parents:
+                continue
             connection.execute(
                 "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
                 " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
@@ -319,6 +327,13 @@ def forget_agents(connection: Connection, below: int | None = None) -> int | Non
                 {"row": row},
             )
     return rows[-1] if len(rows) == _AGENTS else None
+
+
+def _parents(connection: Connection) -> frozenset[str]:
+    """Return digests of all names of agents that have sub-agents, or had."""
+    query = "SELECT name, tags FROM agents WHERE instr(tags, ?) > 0"
+    found = connection.execute(query, (f'"{PARENT}": ',)).fetchall()
+    return frozenset(parent for name, tags in found if (parent := remains_of(name, tags).parent) is not None)
 
 
 def completion(pack: Pack) -> Plan[None]:

@@ -46,8 +46,8 @@ async def answers(ask: Asker) -> dict[str, str]:
     for name in NAMES:
         found[f"lost {name}"] = await ask("lost", conversation=name)
         found[f"resource {name}"] = await ask.handle("resources/read", uri=f"reel://conversation/{name}")
-    for given in ({}, {"query": WORD}):
-        found[f"conversations {given}"] = await ask("conversations", **given)
+    found["conversations"] = await ask("conversations")
+    found[f"conversations {WORD}"] = await ask("conversations", query=WORD)
     found["resources"] = await ask.handle("resources/list")
     for topic in ("hello", WORD):
         found[f"prompt {topic}"] = await ask.handle("prompts/get", name="recall", arguments={"topic": topic})
