@@ -121,6 +121,7 @@ VERSIONS = $$($(BIN)/python -m tests.adapters.versions $1)
 # Without the programs that wheels bring along, hundreds of megabytes that no test runs.
 adapters: $(READY)  ## run the tests with the newest and the oldest frameworks that an adapter is for, and those of the vendors
 	$(PIP) --no-binary claude-agent-sdk --upgrade --editable '.[adapters]' $(call VERSIONS,newest)
+	$(BIN)/python -m tests.adapters.programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) $(FOR_ADAPTERS)
 	$(BIN)/python -m venv $(OLDEST)
 	$(subst $(BIN),$(OLDEST)/bin,$(PIP)) --no-binary claude-agent-sdk --editable . $(TESTING) $(BESIDE) $(call VERSIONS,oldest)

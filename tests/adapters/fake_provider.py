@@ -1,11 +1,11 @@
 """A provider whose model calls the tools that a test names, one after the other, for real programs that act as agents.
 
-It speaks as much of Anthropic's messages and of OpenAI's responses as these read, as a stream.
+It speaks as much of Anthropic's messages, of OpenAI's responses and of Gemini's contents as these read, as a stream.
 """
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -64,12 +64,26 @@ class _Handler(BaseHTTPRequestHandler):
         given = json.loads(body)
         call = self.server.calls.pop(0) if given.get("tools") and self.server.calls else None
         number = len(self.server.asked)
-        events = _messages(number, call) if self.path.split("?")[0].endswith("/messages") else _responses(number, call)
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        for event in events:
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        for event in _events(self.path.split("?")[0])(number, call):
+            kind = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{kind}data: {json.dumps(event)}\n\n".encode())
+
+
+def _events(path: str) -> Callable[[int, tuple[str, dict[str, Any]] | None], Iterator[Event]]:
+    if path.endswith("/messages"):
+        return _messages
+    return _contents if "/models/" in path else _responses
+
+
+def _contents(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[Event]:
+    """Yield the events of Gemini's."""
+    part = {"text": _DONE} if call is None else {"functionCall": {"id": f"g{number}", "name": call[0], "args": call[1]}}
+    candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, "finishReason": "STOP"}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
+    yield {"candidates": [candidate], "modelVersion": "m", "responseId": f"r{number}", "usageMetadata": usage}
 
 
 def _messages(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[Event]:

@@ -5,88 +5,200 @@ The inspector is the program with which its makers try servers.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.adapters.fake_provider import provider
+from tests.adapters.programs import PACKAGES, program, search_path
 from tests.daemon import Daemon, until_indexed
 from tests.patience import PATIENCE
 
 REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 SAID = "The gateway has port 8124."
-CALLS: Sequence[tuple[str, dict[str, Any]]] = (("search", {"query": "gateway"}), ("conversations", {}), ("lost", {}))
+DROPPED = "Ports below 1024 need root."
+REMARK = "The gateway keeps its port."
+QUESTION = "Which port has the gateway?"
+
+
+class Person:
+    """Somebody with a project in which there was an earlier conversation.
+
+    Args:
+        home: the home directory.
+        daemon: the daemon.
+    """
+
+    def __init__(self, home: Path, daemon: Daemon) -> None:
+        self.home = home
+        self.project = home / "project"
+        self.daemon = daemon
+        self.earlier = f"earlier-{home.name}"
+        kept = {name: os.environ[name] for name in ("LANG", "PYTHONPATH") if name in os.environ}
+        path = {"PATH": search_path(os.environ["PATH"]), "HOME": str(home)}
+        self.environment = {**kept, **path, "REEL_SOCKET": daemon.socket}
+
+    def settings(self, file: str, text: str) -> None:
+        """Write settings of a program, as they may be before ``--install``."""
+        path = self.home / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(self, command: Sequence[str], **more: str) -> str:
+        """Run a program in the project to its end, and return what it printed."""
+        ran = subprocess.run(
+            command,
+            check=False,
+            env={**self.environment, **more},
+            cwd=self.project,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert 0 == ran.returncode, ran.stdout + ran.stderr
+        return ran.stdout
+
+    @property
+    def calls(self) -> Mapping[str, tuple[str, dict[str, Any], str]]:
+        """The calls of each tool, by what is asked: the tool, its arguments, and what its answer says."""
+        name = self.earlier
+        return {
+            "hits": ("search", {"query": "gateway"}, SAID),
+            "the end": ("read", {"conversation": name}, "These are the newest messages of"),
+            "a list": ("conversations", {}, f"{name} ("),
+            "what was dropped": ("lost", {"conversation": name}, DROPPED),
+            "a remark": ("note", {"conversation": name, "text": REMARK}, f"of {name}. search finds it"),
+            "its own session": ("lost", {}, "It is your own session: "),
+        }
 
 
 @pytest.fixture
-def home(daemon: Daemon, tmp_path: Path) -> Mapping[str, str]:
-    """The environment of a person whose project has an earlier conversation."""
-    project = tmp_path / "project"
-    project.mkdir()
+def person(daemon: Daemon, tmp_path: Path) -> Person:
+    """A person, whose earlier conversation was cleared in its middle."""
+    made = Person(tmp_path, daemon)
+    made.project.mkdir()
     with daemon.client() as client:
-        client.create(f"earlier-{tmp_path.name}", tags={"cwd": str(project)})
-        client.add(f"earlier-{tmp_path.name}", {"role": "assistant", "content": SAID})
+        client.create(made.earlier, tags={"cwd": str(made.project)})
+        client.add(made.earlier, {"role": "assistant", "content": DROPPED})
+        client.clear(made.earlier)
+        client.add(made.earlier, {"role": "assistant", "content": SAID})
         until_indexed(client)
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
-    return {**kept, "HOME": str(tmp_path), "REEL_SOCKET": daemon.socket}
+    return made
 
 
-def run(command: list[str], environment: Mapping[str, str], project: Path) -> str:
-    """Run a program to its end, and return what it printed."""
-    ran = subprocess.run(
-        command,
-        check=False,
-        env=environment,
-        cwd=project,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert 0 == ran.returncode, ran.stdout + ran.stderr
-    return ran.stdout
+def installed(name: str) -> str:
+    """Return the path of a program, or skip the test."""
+    found = program(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed; python -m tests.adapters.programs installs {PACKAGES[name]}")
+    return found
 
 
-def test_claude_code(home: Mapping[str, str], tmp_path: Path) -> None:
+def use(person: Person, tool: str, called: str, start: Callable[[str], tuple[Sequence[str], Mapping[str, str]]]) -> str:
+    """Let a program call each tool, and return the last request of it, which has all answers.
+
+    Args:
+        person: whose program it is.
+        tool: what ``--install`` calls the program.
+        called: what the program calls a tool.
+        start: writes the settings of the program for a provider with this address, and returns a command that asks
+            something, with its variables.
+    """
+    calls = [(called.format(name), given) for name, given, _ in person.calls.values()]
+    with provider(calls) as server:
+        command, variables = start(server.address)
+        person.run([*REEL, "mcp", tool, "--install", "--write", "--yes"], **variables)
+        person.run(command, **variables)
+        answers = server.asked[-1]
+    with person.daemon.client() as client:
+        notes = [event["content"] for event in client.history(person.earlier, kinds=["note"]).events]
+
+    assert [] == [asked for asked, (*_, said) in person.calls.items() if said not in answers], answers[-20_000:]
+    assert [REMARK] == notes
+    return answers
+
+
+def test_claude_code(person: Person) -> None:
     """Claude Code calls each tool, and its own session is found by its environment."""
-    if shutil.which("claude") is None:
-        pytest.skip("claude is not installed")
-    run([*REEL, "mcp", "--install", "claude-code", "--yes"], home, tmp_path)
-    with provider([(f"mcp__reel__{name}", given) for name, given in CALLS]) as server:
-        own = {"ANTHROPIC_BASE_URL": server.address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1"}
+    claude = installed("claude")
+
+    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        own = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1"}
         quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-        command = ["claude", "-p", "--dangerously-skip-permissions", "Which port has the gateway?"]
-        run(command, {**home, **own, **quiet}, tmp_path / "project")
-        asked = server.asked[-1]
+        return [claude, "-p", "--dangerously-skip-permissions", QUESTION], {**own, **quiet}
 
-    assert SAID in asked
-    assert "Claude Code names it in the environment" in asked
+    assert "Claude Code names it" in use(person, "claude-code", "mcp__reel__{}", start)
 
 
-def test_codex(home: Mapping[str, str], tmp_path: Path) -> None:
+def test_codex(person: Person) -> None:
     """Codex calls each tool, and its own session is found by what it says with the call."""
-    if shutil.which("codex") is None:
-        pytest.skip("codex is not installed")
-    with provider([(f"mcp__reel/{name}", given) for name, given in CALLS]) as server:
-        settings = tmp_path / ".codex/config.toml"
-        settings.parent.mkdir()
-        settings.write_text(
+    codex = installed("codex")
+
+    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        person.settings(
+            ".codex/config.toml",
             'model = "gpt-5.5-codex"\nmodel_provider = "fake"\napproval_policy = "never"\n'
             'sandbox_mode = "danger-full-access"\n[model_providers.fake]\nname = "Fake"\n'
-            f'base_url = "{server.address}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
+            f'base_url = "{address}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n',
         )
-        run([*REEL, "mcp", "--install", "codex", "--yes"], home, tmp_path)
-        command = ["codex", "exec", "--skip-git-repo-check", "Which port has the gateway?"]
-        run(command, {**home, "OPENAI_API_KEY": "none"}, tmp_path / "project")
-        asked = server.asked[-1]
+        return [codex, "exec", "--skip-git-repo-check", QUESTION], {"OPENAI_API_KEY": "none"}
 
-    assert SAID in asked
-    assert "Codex names it with the call" in asked
+    assert "Codex names it with the call" in use(person, "codex", "mcp__reel/{}", start)
+
+
+def test_gemini_cli(person: Person) -> None:
+    """Gemini CLI calls each tool, and its own session is the one of the directory that is being written."""
+    gemini = installed("gemini")
+    settings = {
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+    }
+
+    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        person.settings(".gemini/settings.json", json.dumps(settings))
+        own = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
+        return [gemini, "-y", "-m", "gemini-2.5-pro", "-p", QUESTION], own
+
+    assert "that is being written" in use(person, "gemini-cli", "mcp_reel_{}", start)
+
+
+def test_opencode(person: Person) -> None:
+    """opencode calls each tool, and its own session is the one of the directory that is being written."""
+    opencode = installed("opencode")
+
+    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        limits = {"context": 200_000, "output": 8_000}
+        fake = {
+            "npm": "@ai-sdk/anthropic",
+            "name": "Fake",
+            "options": {"baseURL": f"{address}/v1", "apiKey": "none"},
+            "models": {"fake-1": {"name": "Fake 1", "tool_call": True, "limit": limits}},
+        }
+        quiet = {"autoupdate": False, "share": "disabled", "permission": "allow"}
+        models = {"model": "fake/fake-1", "small_model": "fake/fake-1", "provider": {"fake": fake}}
+        person.settings(".config/opencode/opencode.json", json.dumps({**quiet, **models}))
+        return [opencode, "run", QUESTION], {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+    use(person, "opencode", "reel_{}", start)
+
+
+def test_pi(person: Person) -> None:
+    """Pi calls each tool, and its own session is the one of the directory that is being written."""
+    pi = installed("pi")
+
+    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        model = {"id": "fake-1", "name": "Fake 1", "contextWindow": 200_000, "maxTokens": 8_000}
+        fake = {"baseUrl": address, "api": "anthropic-messages", "apiKey": "none", "models": [model]}
+        person.settings(".pi/agent/models.json", json.dumps({"providers": {"fake": fake}}))
+        return [pi, "-p", "--offline", "--model", "fake/fake-1", QUESTION], {"PI_OFFLINE": "1"}
+
+    assert "that is being written" in use(person, "pi", "mcp__reel__{}", start)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +212,11 @@ def test_codex(home: Mapping[str, str], tmp_path: Path) -> None:
         (["prompts/get", "--prompt-name", "recall", "--prompt-args", "topic=gateway"], SAID),
     ],
 )
-def test_the_inspector(home: Mapping[str, str], tmp_path: Path, call: list[str], expected: str) -> None:
+def test_the_inspector(person: Person, call: list[str], expected: str) -> None:
     """The inspector takes what it gets for what the protocol says."""
-    if shutil.which("mcp-inspector") is None:
-        pytest.skip("mcp-inspector is not installed")
-    settings = tmp_path / "servers.json"
-    server: dict[str, Any] = {"command": REEL[0], "args": [*REEL[1:], "mcp"], "env": dict(home)}
-    settings.write_text(json.dumps({"mcpServers": {"reel": server}}))
-    command = ["mcp-inspector", "--cli", "--config", str(settings), "--server", "reel", "--method", *call]
+    inspector = installed("mcp-inspector")
+    server: dict[str, Any] = {"command": REEL[0], "args": [*REEL[1:], "mcp"], "env": person.environment}
+    person.settings("servers.json", json.dumps({"mcpServers": {"reel": server}}))
+    command = [inspector, "--cli", "--config", str(person.home / "servers.json"), "--server", "reel"]
 
-    assert expected in run(command, home, tmp_path / "project")
+    assert expected in person.run([*command, "--method", *call])
