@@ -197,6 +197,44 @@ def test_what_an_editor_adds(store: ReelSessionStore, client: Client) -> None:
     assert ["user: And in four channels?", "user: Two", "assistant: Second"] == said(client, store.agent_name(key))[2:]
 
 
+def test_what_loading_asks(store: ReelSessionStore, client: Client) -> None:
+    """Messages that others have added take one request, however many there are."""
+    key = new_key()
+    add(store, key, Transcript().user("u1", "Hi"))
+    for number in range(40):
+        client.add(store.agent_name(key), f"by the way {number}")
+
+    def counts() -> dict[str, int]:
+        return {method: sum(found["counts"]) for method, found in client.stats()["request_seconds"].items()}
+
+    before = counts()
+    loaded = load(store, key)
+    asked = {method: count - before.get(method, 0) for method, count in counts().items()}
+
+    assert 41 == len(loaded)
+    assert 1 == asked["messages"]
+    assert 4 >= sum(asked.values()) - asked["stats"]
+
+
+def test_a_clone_is_a_session(store: ReelSessionStore, client: Client) -> None:
+    """A clone under the name of a session is listed, resumed and deleted as that one, without its tags."""
+    key, clone = new_key(project_key="-home-clones"), new_key(project_key="-home-clones")
+    add(store, key, Transcript(key["session_id"]).user("u1", "Hi"))
+    add(store, {**key, "subpath": "subagents/agent-1"}, Transcript().user("s1", "Look"))
+    client.clone(store.agent_name(key), store.agent_name(clone))
+    client.clone(store.agent_name(key))
+
+    sessions = asyncio.run(store.list_sessions("-home-clones"))
+    assert {key["session_id"], clone["session_id"]} == {found["session_id"] for found in sessions}
+    assert load(store, key) == load(store, clone) != []
+    assert ["subagents/agent-1"] == asyncio.run(store.list_subkeys(key))
+    assert [] == asyncio.run(store.list_subkeys(clone))
+    asyncio.run(store.delete(clone))
+    assert ([], True) == (load(store, clone), load(store, key) != [])
+    asyncio.run(store.delete(key))
+    assert [] == asyncio.run(store.list_sessions("-home-clones"))
+
+
 def test_an_editor_and_a_run_at_once(store: ReelSessionStore, client: Client) -> None:
     """What is added while a run goes on stays in the conversation, and comes before the next prompt."""
     key = new_key()

@@ -125,14 +125,14 @@ class ReelSessionStore:
         """Return the subpaths of a session's sub-agents."""
         fields = _checked(key)
         rows = await self._worker.run(lambda client: self._rows(client, fields))
-        return [row.tags["subpath"] for row in rows if "subpath" in row.tags]
+        return [key["subpath"] for key, _ in rows if "subpath" in key]
 
     async def delete(self, key: SessionKey) -> None:
         """Remove a transcript for good, as ``reel purge`` does; for a session, including those of its sub-agents."""
         fields = _checked(key)
 
         def purge(client: Client) -> None:
-            while ids := [row.id for row in self._rows(client, fields, alive=None)]:
+            while ids := [row.id for _, row in self._rows(client, fields, alive=None)]:
                 with suppress(NotFound):  # one of them was removed in the meantime: list them again
                     client.purge(ids[0], also=ids[1:_PAGE])
 
@@ -157,26 +157,36 @@ class ReelSessionStore:
         is_plain = not any("/" in part for part in parts[:2])
         return named(self._prefix, "/".join(parts) if is_plain else encode(parts)).name
 
-    def _rows(self, client: Client, fields: dict[str, str], *, alive: bool | None = True) -> list[AgentRow]:
-        """Return the agents whose keys have these fields: the living ones, or all."""
-        wanted = {_TOOL: _NAME, **fields}
-        return [
-            row
-            for page in client.pages(requests.agents(self._prefix, alive=alive, tags=wanted))
-            for row in page.agents
-            if row.name == self._name_of({name: row.tags[name] for name in _FIELDS if name in row.tags})
-        ]
+    def _rows(
+        self, client: Client, fields: dict[str, str], *, alive: bool | None = True
+    ) -> list[tuple[dict[str, str], AgentRow]]:
+        """Return the agents whose keys have these fields, with their keys: the living ones, or all."""
+        asked = [requests.agents(self._prefix, alive=alive, tags={_TOOL: _NAME, **fields})]
+        if "session_id" in fields:  # a clone has the tags of its source, and the id of its own session in its name
+            project = {_TOOL: _NAME, "project_key": fields["project_key"]}
+            asked.append(requests.agents(self._name_of(fields), alive=alive, tags=project))
+        rows = {row.id: row for call in asked for page in client.pages(call) for row in page.agents}
+        keyed = ((key, row) for row in rows.values() if (key := self._key_of(row)) is not None)
+        return [(key, row) for key, row in keyed if fields.items() <= key.items()]
+
+    def _key_of(self, row: AgentRow) -> dict[str, str] | None:
+        """Return the key of an agent; ``None`` if it is that of no transcript."""
+        key = {name: row.tags[name] for name in _FIELDS if name in row.tags}
+        if row.name == self._name_of(key):
+            return key
+        clone = {**key, "session_id": row.name.rpartition("/")[2]}
+        return clone if "subpath" not in key and row.name == self._name_of(clone) else None
 
     def _sessions(self, client: Client, project_key: str) -> list[tuple[str, int, Json | None]]:
         """Return the sessions of a project: the id, the time of the last entry, and the SDK's summary."""
         found = []
-        for row in self._rows(client, {"project_key": _text("project_key", project_key)}):
-            if "subpath" not in row.tags:
+        for key, row in self._rows(client, {"project_key": _text("project_key", project_key)}):
+            if "subpath" not in key:
                 with suppress(NotFound):  # it was removed in the meantime
                     values = client.state(row.id, [_SUMMARY]).values
                     stored = max([row.updated, *(value.time for value in values)])
                     data = values[0].value if values else None
-                    found.append((row.tags["session_id"], stored, data if type(data) is dict else None))
+                    found.append((key["session_id"], stored, data if type(data) is dict else None))
         return found
 
     def _load(self, client: Client, fields: dict[str, str]) -> list[Json] | None:
@@ -185,12 +195,7 @@ class ReelSessionStore:
             transcript = _transcript(client, agent)
         except NotFound:
             return None
-
-        def converted(seq: int) -> list[Json]:
-            page = client.items(agent.id, "anthropic", since=seq - 1, limit=1, at=agent.head)
-            return [found["item"] for found in page.items if found["seq"] == seq]
-
-        return transcript.entries(converted) or None
+        return transcript.entries(_Converted(client, agent).of) or None
 
     def _append(self, client: Client, fields: dict[str, str], entries: list[tuple[str, Json]]) -> None:
         name = self._name_of(fields)
@@ -220,6 +225,33 @@ class ReelSessionStore:
             except Exists:
                 agent = client.agent(name)
         return _Session(client, agent, fields)
+
+
+class _Converted:
+    """The messages of a conversation in Anthropic's format, read at once when the first one is asked for.
+
+    Args:
+        client: the connection.
+        agent: the agent.
+    """
+
+    def __init__(self, client: Client, agent: AgentInfo) -> None:
+        self._client = client
+        self._agent = agent
+        # The seq from which on they are read.
+        self._from = agent.head + 1
+        self._items: dict[int, list[Json]] = {}
+
+    def of(self, seq: int) -> list[Json]:
+        """Return the items of a message."""
+        if seq < self._from:
+            # They are asked for in the order of the log; only what a clone brought may come before the first one.
+            self._from = seq if self._from > self._agent.head else 1
+            self._items = {}
+            call = requests.items(self._agent.id, "anthropic", self._from - 1, _PAGE, at=self._agent.head)
+            for found in (found for page in self._client.pages(call) for found in page.items):
+                self._items.setdefault(found["seq"], []).append(found["item"])
+        return self._items.get(seq, [])
 
 
 class _Session:
