@@ -10,9 +10,12 @@ def log(ctx: Context) -> None:
     args = ctx.args
     call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
     lines = ctx.event_lines
+    # Here, and not by asking for all other kinds: a newer daemon may have some that are unknown here.
+    without = frozenset(args.without or ())
     with paged(ctx, at_end=True):
         for page in ctx.client.pages(call):
+            events = [event for event in page.events if event["kind"] not in without]
             if ctx.out.as_json:
-                ctx.out.documents(page.events)
+                ctx.out.documents(events)
             else:
-                ctx.out.lines(lines.layout(event) for event in page.events)
+                ctx.out.lines(lines.layout(event) for event in events)

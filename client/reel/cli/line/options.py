@@ -132,6 +132,7 @@ class Options(SimpleNamespace):
     via: str | None = None
     watch: bool = False
     with_hooks: bool = False
+    without: list[str] | None = None
     with_file: list[str] | None = None
     write: bool = False
     yes: bool = False

@@ -63,6 +63,12 @@ def test_log_can_be_narrowed(reel: Reel, talk: str) -> None:
     assert [3, 4] == [event["seq"] for event in reel("log", talk, "--since", "2", "--json").documents]
     picked = reel("log", talk, "--kind", "user", "--kind", "system", "--json").documents
     assert [2, 3] == [event["seq"] for event in picked]
+    left = reel("log", talk, "--without", "user", "--without", "created", "--json").documents
+    assert [2, 4] == [event["seq"] for event in left]
+    assert 2 == len(reel("log", talk, "--without", "user", "--without", "created").out.splitlines())
+    assert [2] == [
+        event["seq"] for event in reel("log", talk, "--kind", "system", "--without", "user", "--json").documents
+    ]
 
 
 def test_log_of_a_clone_with_inherited_events(reel: Reel, talk: str) -> None:

@@ -12,6 +12,13 @@ _KIND = option(
     choices=tuple(sorted(KNOWN)),
     help="only events of this kind, such as user or mark; may be repeated",
 )
+_WITHOUT = option(
+    "--without",
+    metavar="KIND",
+    action="append",
+    choices=tuple(sorted(KNOWN)),
+    help="no events of this kind, such as command, which programs keep for themselves; may be repeated",
+)
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
 _COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
 
@@ -166,10 +173,11 @@ COMMANDS = (
         "[NAME]",
         "show every event, even cleared and rewound ones",
         "log",
-        "reel log demo --kind mark --kind rewind",
+        "reel log demo --kind mark --kind rewind\n  reel log demo --without command --without state",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
             _KIND,
+            _WITHOUT,
             option("--inherited", action="store_true", help="include the events before the conversation was cloned"),
             _COLOR,
             _NO_PAGER,
