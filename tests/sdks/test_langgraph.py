@@ -637,6 +637,49 @@ def test_a_thread_that_another_process_deleted(new: Callable[..., ReelSaver], th
     assert [second] == [found.checkpoint["id"] for found in other.list(config_of(thread))]
 
 
+@pytest.mark.parametrize("by", ["itself", "another process"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_run_that_outlives_its_thread(
+    new: Callable[..., ReelSaver], client: Client, thread: str, by: str, nested: bool
+) -> None:
+    """What it puts afterwards has nothing of what was deleted, and the thread goes on with that."""
+    secret = f"secret-{uuid4().hex}"
+    live = new()
+    deleting = live if by == "itself" else new()
+
+    class State(TypedDict):
+        messages: Annotated[list[Any], add_messages]
+        note: str
+
+    def answer(state: Any) -> Any:
+        if state["messages"][-1].text == "two":
+            deleting.delete_thread(thread)
+        return {"messages": [lc.AIMessage(f"answer {len(state['messages'])}")]}
+
+    inner: Any = answer
+    if nested:
+        within = StateGraph(State)
+        within.add_node("inner", answer)
+        within.add_edge(START, "inner")
+        inner = within.compile()
+    builder = StateGraph(State)
+    builder.add_node("first", inner)
+    builder.add_node("second", lambda state: {"messages": [lc.AIMessage(f"after {len(state['messages'])}")]})
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    graph = builder.compile(checkpointer=live)
+    graph.invoke({"messages": [("user", secret)], "note": secret}, config_of(thread))
+    graph.invoke({"messages": [("user", "two")]}, config_of(thread))
+
+    assert [] == [event["seq"] for event in client.iter_history(f"langgraph/{thread}") if secret in str(event)]
+    left = graph.get_state(config_of(thread)).values
+    assert "note" not in left
+    graph.invoke({"messages": [("user", "three")]}, config_of(thread))
+    assert [*[message.text for message in left["messages"]], "three"] == [
+        message.text for message in graph.get_state(config_of(thread)).values["messages"]
+    ][: len(left["messages"]) + 1]
+
+
 def test_copies(saver: ReelSaver, thread: str) -> None:
     """A copy goes on by itself, and outlives its source; one onto a thread that exists adds to it."""
     graph = chat(echo, saver)

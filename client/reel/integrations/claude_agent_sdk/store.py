@@ -171,7 +171,7 @@ class ReelSessionStore:
 
     def _key_of(self, row: AgentRow) -> dict[str, str] | None:
         """Return the key of an agent; ``None`` if it is that of no transcript."""
-        key = {name: row.tags[name] for name in _FIELDS if name in row.tags}
+        key: dict[str, str] = {name: row.tags[name] for name in _FIELDS if name in row.tags}
         if row.name == self._name_of(key):
             return key
         clone = {**key, "session_id": row.name.rpartition("/")[2]}

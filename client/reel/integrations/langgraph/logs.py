@@ -45,7 +45,7 @@ class Logs:
             try:
                 self._read_on(thread)
             except NotFound:
-                thread.forget()
+                thread.delete()
             except BaseException:
                 if not was_read:  # inherited events may be missing
                     thread.forget()
@@ -59,8 +59,11 @@ class Logs:
         )
         for page in self.client.pages(question):
             redacted = any(event["kind"] == "redacted" for event in page.events)
-            if again and (page.agent != thread.agent or page.head < thread.head or redacted):
-                # The name has a new agent, or a backup was restored, or content was redacted.
+            if again and page.agent != thread.agent:  # the name has a new agent
+                thread.delete()
+                self._read_on(thread)
+                return
+            if again and (page.head < thread.head or redacted):  # a backup was restored, or content was redacted
                 thread.forget()
                 self._read_on(thread)
                 return
@@ -92,6 +95,7 @@ class Logs:
             try:
                 if not thread.is_read:
                     self.read(thread)
+                thread.withdraw_outliving()
                 if not mine.is_added and not is_there():
                     self._say_all(thread, mine)
             finally:
@@ -106,7 +110,11 @@ class Logs:
             except NotFound:
                 if thread.agent is None:
                     raise
-                thread.forget()  # another client has deleted the thread: start over
+                thread.delete()  # another client has: start over
+                thread.withdraw_outliving()
+                waiting = [each for each in waiting if not each.is_added]
+                if not waiting:
+                    return
             except ReelError:
                 if len(waiting) == 1:
                     raise

@@ -98,6 +98,11 @@ class Kept:
         )
         return made
 
+    @property
+    def id(self) -> str:
+        """The id of the message; empty if it has none."""
+        return str(self._field("id", None) or "")
+
     def calls(self) -> list[str]:
         """Return the ids of the calls of tools in the message."""
         return [call["id"] for call in self._field("tool_calls", ())]

@@ -30,7 +30,7 @@ class Keeper:
         with thread.lock:
             with suppress(NotFound):
                 self._logs.client.purge(thread.name)
-            thread.forget()
+            thread.delete()
 
     def _hide(self, thread: Thread, hidden: Sequence[Checkpoint]) -> None:
         if hidden:

@@ -23,11 +23,9 @@ from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, Logs
 from reel.integrations.langgraph.records import Checkpoint, record
-from reel.integrations.langgraph.thread import Node, Post, Thread, Threads
+from reel.integrations.langgraph.thread import SHORT, Node, Post, Thread, Threads
 from reel.wire.frames import too_large
 
-# A value of at most this many characters is stored again, rather than referenced.
-_SHORT: Final = 24
 # The kinds of message events that a thread handles.
 _KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
 
@@ -63,6 +61,7 @@ class Writer:
         data: dict[str, Any] = {"put": checkpoint["id"], "ns": space, "parent": get_checkpoint_id(config)}
         data["checkpoint"] = values.dump(self._serde, stripped)
         data["metadata"] = values.dump(self._serde, get_checkpoint_metadata(config, metadata))
+        before = _places(config, data["parent"])
         if thread.tags:
             data["thread"] = thread_id
         with thread.lock:
@@ -72,7 +71,7 @@ class Writer:
                 try:
                     if thread.outset is not None and thread.outset.id == data["parent"]:
                         self._add_outset(thread, thread.outset)
-                    self._add_checkpoint(thread, data, checkpoint, new_versions)
+                    self._add_checkpoint(thread, data, checkpoint, new_versions, outlives=thread.outlives(before))
                     break
                 except (Conflict, NotFound):  # another client has written, or deleted the thread
                     self.logs.read(thread)
@@ -89,9 +88,18 @@ class Writer:
         thread.outset = None
 
     def _add_checkpoint(
-        self, thread: Thread, begun: Mapping[str, Any], checkpoint: State, new_versions: ChannelVersions
+        self,
+        thread: Thread,
+        begun: Mapping[str, Any],
+        checkpoint: State,
+        new_versions: ChannelVersions,
+        *,
+        outlives: bool,
     ) -> None:
-        """Add a checkpoint, with the new messages, if no other client wrote in the meantime."""
+        """Add a checkpoint, with the new messages, if no other client wrote in the meantime.
+
+        That of a run which outlives its thread has nothing of what was deleted, as far as the run has not changed it.
+        """
         data = {**begun, "values": {}, "same": {}}
         parent = thread.all.get((data["ns"], data["parent"] or ""))
         before: Mapping[str, Any] = {} if parent is None else self.reader.versions(parent) or {}
@@ -99,6 +107,8 @@ class Writer:
         difference = Difference(None, 0)
         given: Sequence[Any] = ()
         for channel, value in checkpoint["channel_values"].items():
+            if outlives:
+                value = thread.not_deleted(value)  # noqa: PLW2901 - what is stored of it
             held = None
             if parent is not None and channel in now and channel not in new_versions:
                 held = parent if before.get(channel) == now[channel] else None
@@ -113,13 +123,17 @@ class Writer:
                     data["messages"] = {"skip": skip} if skip else {}
                 continue
             found = None if held is None else thread.holder(held, channel)
-            if found is not None and len(found[1]) > _SHORT:
+            if found is not None and len(found[1]) > SHORT:
                 data["same"][channel] = found[0].seq
-            else:
-                data["values"][channel] = values.dump(self._serde, value)
+            elif found is not None or channel in new_versions or not outlives:
+                text = values.dump(self._serde, value)
+                if not (outlives and thread.was_deleted(text)):
+                    data["values"][channel] = text
         # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
+        if outlives:
+            thread.note_outliving((data["ns"], checkpoint["id"]))
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
     def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
@@ -218,6 +232,11 @@ def _named(
     return [messages.with_copies(message, seqs) for message, _ in new]
 
 
+def _places(config: RunnableConfig, checkpoint_id: str | None) -> list[tuple[str, str]]:
+    """Return the checkpoints that something follows: its own, and for a subgraph those of the graphs around it."""
+    return [(where(config)[1], checkpoint_id or ""), *(config["configurable"].get("checkpoint_map") or {}).items()]
+
+
 class Written:
     """The writes of a task after a checkpoint, queued until somebody adds them.
 
@@ -243,11 +262,14 @@ class Written:
             raise InvalidParams("config: expected the checkpoint_id that the writes follow", field="config")
         self._place = space, checkpoint_id
         self._task, path = task
-        self._rows = [
-            [WRITES_IDX_MAP.get(channel, number), channel, values.dump(serde, value)]
-            for number, (channel, value) in enumerate(writes)
-        ]
         self._thread = threads.of(thread_id)
+        outlives = self._thread.outlives(_places(config, checkpoint_id))
+        self._rows = [
+            [WRITES_IDX_MAP.get(channel, number), channel, text]
+            for number, (channel, value) in enumerate(writes)
+            if (text := values.dump(serde, self._thread.not_deleted(value) if outlives else value))
+            and not (outlives and self._thread.was_deleted(text))
+        ]
         data = {"to": self._place[1], "ns": space, "task": self._task, "path": path, "writes": self._rows}
         self._post = self._thread.post(data)
 
