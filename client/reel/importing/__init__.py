@@ -22,6 +22,7 @@ MODULES = {
     "openclaw": "pi.openclaw",
     "omp": "pi.omp",
     "copilot-cli": "copilot_cli.tool",
+    "vscode-chat": "vscode_chat.tool",
     "qwen-code": "qwen_code.tool",
     "kimi-code": "kimi_code.tool",
     "mistral-vibe": "mistral_vibe",

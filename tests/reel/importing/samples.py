@@ -23,6 +23,7 @@ from tests.reel.importing.tools import (
     test_openhands,
     test_pi,
     test_qwen_code,
+    test_vscode_chat,
     test_zed,
 )
 from tests.reel.importing.tools.test_openai_agents import saved as save_sessions
@@ -133,6 +134,23 @@ def _kimi_code(root: Path, texts: list[str], ident: str) -> None:
 def _openhands(root: Path, texts: list[str], ident: str) -> None:
     events = [test_openhands.said(role, text, f"{ident}{number}") for number, role, text in _roles(texts)]
     test_openhands.save(root / "c1", *events)
+
+
+def _vscode_requests(texts: list[str], ident: str) -> list[Any]:
+    return [
+        test_vscode_chat.request(f"{ident}{number}", text if role == "user" else "?", *([text] * (role != "user")))
+        for number, role, text in _roles(texts)
+    ]
+
+
+def _vscode_chat(root: Path, texts: list[str], ident: str) -> None:
+    test_vscode_chat.save(root / "chatSessions/s.json", *_vscode_requests(texts, ident), sessionId=ident)
+
+
+def _vscode_log(root: Path, texts: list[str], ident: str) -> None:
+    requests = _vscode_requests(texts, ident)
+    changes = [{"kind": 2, "k": ["requests"], "v": [request]} for request in requests]
+    test_vscode_chat.log(root / "chatSessions/s.jsonl", *changes)
 
 
 def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
@@ -263,6 +281,8 @@ SAMPLES = {
     "continue": Sample("continue", "sessions/s.json", "file", _continue),
     "cline": Sample("cline", "api_conversation_history.json", "file", _cline),
     "zed": Sample("zed", "threads.db", "database", _zed),
+    "vscode-chat": Sample("vscode-chat", "chatSessions/s.json", "file", _vscode_chat),
+    "vscode-chat-log": Sample("vscode-chat", "chatSessions/s.jsonl", "file", _vscode_log),
     "openhands": Sample("openhands", "c1/events/event-00001-00000001.json", "file", _openhands),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),

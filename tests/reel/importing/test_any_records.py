@@ -22,7 +22,15 @@ from reel.importing.tools.openhands.conversation import Conversation as OpenHand
 from reel.importing.tools.openhands.events import FIELDS
 from reel.importing.tools.pi.session import Session as Pi
 from reel.importing.tools.qwen_code.session import Session as QwenCode
-from tests.reel.importing.tools import test_cline, test_continue_dev, test_crush, test_openhands, test_zed
+from reel.importing.tools.vscode_chat.session import Session as VsCodeChat
+from tests.reel.importing.tools import (
+    test_cline,
+    test_continue_dev,
+    test_crush,
+    test_openhands,
+    test_vscode_chat,
+    test_zed,
+)
 from tests.reel.importing.transcripts import check_step
 from tests.thoroughness import SHARED
 
@@ -50,6 +58,7 @@ _KEYS = [
     *("tool_calls", "reasoning_content", "refusal", "images", "message_id", "kind", "toolUseId"),
     *("event", "part", "think", "stepUuid", "result", "toolCallId", "count", "origin", "keptUserMessageCount", "time"),
     *("llm_message", "tool_call", "observation", "thought", "thinking_blocks", "summary_offset", "system_prompt"),
+    *("response", "requestId", "toolCallResults", "value", "node", "children", "inlineReference", "errorDetails"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -121,7 +130,28 @@ def _openhands(root: Path, events: list[Any]) -> Reading:
     return OpenHands(Source(str(test_openhands.save(root / "c", *events, *made)), "openhands/c", 0, 0))
 
 
-OTHERS = {"openhands": _openhands, "crush": _crush, "zed": _zed, "continue": _continue, "cline": _cline}
+def _vscode_chat(root: Path, requests: list[Any]) -> Reading:
+    made = [
+        {
+            "requestId": str(number),
+            "message": one,
+            "response": requests,
+            **one,
+            "result": {"metadata": {"toolCallRounds": [one]}},
+        }
+        for number, one in enumerate(requests)
+    ]
+    return VsCodeChat(Source(str(test_vscode_chat.save(root / "s.json", *requests, *made)), "vscode-chat/s", 0, 0))
+
+
+OTHERS = {
+    "vscode-chat": _vscode_chat,
+    "openhands": _openhands,
+    "crush": _crush,
+    "zed": _zed,
+    "continue": _continue,
+    "cline": _cline,
+}
 
 
 @pytest.mark.slow

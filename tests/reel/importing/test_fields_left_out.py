@@ -23,6 +23,7 @@ from tests.reel.importing.tools import (
     test_openhands,
     test_pi,
     test_qwen_code,
+    test_vscode_chat,
     test_zed,
 )
 
@@ -42,6 +43,7 @@ ACCOUNTED = {"toolUseResult", "total_token_usage"}
 RICH: dict[str, Callable[[Path], object]] = {
     "mistral-vibe": test_mistral_vibe.rich,
     "kiro-cli": test_kiro_cli.rich,
+    "vscode-chat": test_vscode_chat.rich,
     "openhands": test_openhands.rich,
     "kimi-code": test_kimi_code.rich,
 }

@@ -1,4 +1,4 @@
-"""Reads the object in a file beside a source, with what a tool says of a session as a whole."""
+"""Reads files beside a source, with what a tool says of a session as a whole."""
 
 from pathlib import Path
 
@@ -35,3 +35,12 @@ def newest(modified: int, path: Path) -> int:
         return max(modified, path.lstat().st_mtime_ns)
     except OSError:
         return modified
+
+
+def beginning(path: Path, size: int) -> str:
+    """Return the first bytes of a file as a text; empty if it cannot be read."""
+    try:
+        with open_regular(str(path)) as file:
+            return file.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""

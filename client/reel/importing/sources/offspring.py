@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.importing.sources.files import open_regular
+from reel.importing.sources.companions import beginning
 from reel.importing.steps import Source, forks_last
 
 # The tag with the name of the conversation that a session was made from.
@@ -34,11 +34,7 @@ class Offspring(NamedTuple):
 
 def ids_in(path: Path) -> tuple[str, str]:
     """Return the ids of a session and of its origin, as the file beside it says; empty if it does not."""
-    try:
-        with open_regular(str(path)) as file:
-            about = file.read(_BEGINNING).decode("utf-8", "replace")
-    except OSError:
-        return "", ""
+    about = beginning(path, _BEGINNING)
     session, parent = _ID.search(about), _PARENT_ID.search(about)
     return session[1] if session else "", parent[1] if parent else ""
 

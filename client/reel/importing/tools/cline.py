@@ -12,6 +12,7 @@ from reel.importing.sources.blocks import anthropic_blocks, fitting, made_by, sa
 from reel.importing.sources.files import files_below, open_regular
 from reel.importing.sources.json_elements import MAX_ELEMENT
 from reel.importing.sources.salvage import salvaged
+from reel.importing.sources.vscode_storage import user_directories
 from reel.importing.steps import (
     NOT_JSON,
     TOO_LONG,
@@ -44,8 +45,6 @@ from reel.providers.refusals import Refusals
 _NAME = "cline"
 _FILE, _SHOWN, _TASKS = "api_conversation_history.json", "ui_messages.json", "tasks"
 _EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
-_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-_SERVERS = (".vscode-server/data", ".vscode-server-insiders/data", ".cursor-server/data")
 _ROLES = ("user", "assistant")
 _FIRST_KEYS = ("role", "content")
 _LONGEST = 2 * MAX_ELEMENT
@@ -60,9 +59,7 @@ _COUNTS = {"tokensIn": "input", "tokensOut": "output", "cacheReads": "cacheRead"
 
 def _places(environment: Mapping[str, str]) -> Iterator[Path]:
     home = Path(environment.get("HOME", "/"))
-    configured = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
-    above = [base / editor for base in (configured, home / "Library/Application Support") for editor in _EDITORS]
-    stores = [place / "User/globalStorage" for place in (*above, *(home / server for server in _SERVERS))]
+    stores = [place / "globalStorage" for place in user_directories(environment)]
     for place in [store / extension / _TASKS for store in stores for extension in _EXTENSIONS]:
         if place.is_dir():
             yield place

@@ -1,0 +1,59 @@
+"""The chat of VS Code, with GitHub Copilot or another participant: a file for each session, by workspace."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reel.importing.sources.companions import beginning
+from reel.importing.sources.files import Entry, files_below, first_records
+from reel.importing.sources.vscode_storage import user_directories
+from reel.importing.steps import Found, Problem, Source, Tool
+from reel.importing.tools.vscode_chat.log import is_log
+from reel.importing.tools.vscode_chat.parts import NAME
+from reel.importing.tools.vscode_chat.session import Session, workspace_of
+from reel.importing.values import name_of
+
+_SUFFIXES = (".json", ".jsonl")
+_SESSIONS, _WITHOUT_WORKSPACE = "chatSessions", "emptyWindowChatSessions"
+# What an exported session has among its first keys.
+_KEYS, _BEGINNING = ('"responderUsername"', '"requesterUsername"'), 4096
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    for user in user_directories(environment):
+        yield from sorted((user / "workspaceStorage").glob(f"*/{_SESSIONS}"))
+        if (place := user / "globalStorage" / _WITHOUT_WORKSPACE).is_dir():
+            yield place
+
+
+def _discover(root: Path) -> Found:
+    """Find the sessions, also exported ones; of one that is in two forms, the newer file."""
+    problems: list[Problem] = []
+    found: dict[str, Source] = {}
+    for entry in files_below(root, _SUFFIXES, problems):
+        try:
+            is_one = entry.path == root.resolve() or _is_session(entry)
+        except OSError as error:
+            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+            continue
+        if is_one:
+            source = Source(str(entry.path), name_of(NAME, entry.path.stem), entry.size, entry.modified)
+            other = found.get(source.conversation)
+            if other is None or (source.modified, source.size) > (other.modified, other.size):
+                found[source.conversation] = source
+    return Found(list(found.values()), problems)
+
+
+def _is_session(entry: Entry) -> bool:
+    """Return whether a file is a session.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if entry.path.parent.name in (_SESSIONS, _WITHOUT_WORKSPACE):
+        return True
+    if entry.path.suffix == ".jsonl":
+        return any(map(is_log, first_records(str(entry.path))))
+    return any(key in beginning(entry.path, _BEGINNING) for key in _KEYS)
+
+
+TOOL = Tool(NAME, "VS Code Chat", _places, _discover, Session, beside=lambda source: [workspace_of(source)])
