@@ -246,6 +246,8 @@ def _check_value(data_json: str, data: dict[str, Any]) -> None:
 
 
 def _why_not(kind: Any) -> str:
+    if type(kind) is not str:
+        return f"expected a string, got {kind_of(kind)}"
     if kind in LEGACY:
         return f"{kind!r} is only read from old logs; add {'tool_result' if kind == 'tool' else 'a clone'} instead"
     if kind in KNOWN:
