@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from reel import requests
 from reel.base.errors import InvalidMessage
+from reel.importing.adding.pipeline import Pipeline
 from reel.sync.client import Client
 from tests.daemon import Daemon, until_indexed
 
@@ -65,3 +67,21 @@ def test_a_long_stretch_is_written_in_one_commit_or_not_at_all(client: Client) -
     assert 4097 == client.agent("a").head
     client.undo("a")
     assert 4095 == client.agent("a").messages
+
+
+def test_long_stretches_in_flight(daemon: Daemon) -> None:
+    """Each is written or refused in its order, however many a client sends before it reads a reply."""
+    long = {"role": "user", "content": "x" * 40_000}
+    replies: list[Any] = []
+    with Pipeline(Client(daemon.socket)) as pipeline:
+        pipeline.create("a")
+        for number in range(24):
+            is_valid = number % 2
+            events = [long, {"role": "user", "content": f"{number}"} if is_valid else {"kind": "x"}]
+            pipeline.submit(requests.append("a", events, if_seq=1 + 2 * (number // 2)), replies.append)
+        pipeline.submit(requests.append("a", [{"role": "user", "content": "end"}], if_seq=25), replies.append)
+        pipeline.drain()
+
+    refused, written = replies[0:24:2], replies[1:24:2]
+    assert 12 * [InvalidMessage] == [type(reply) for reply in refused]
+    assert [*range(3, 26, 2), 26] == [reply.head for reply in (*written, replies[-1])]

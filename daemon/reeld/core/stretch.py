@@ -26,7 +26,7 @@ from reeld.core.validation import (
 MOVES = frozenset({"clear", "rewind", "restore", "mark", "changed", "agent_killed", "revived"})
 _BEFORE_ROWS = frozenset({"clear", "rewind"})
 # What only the daemon sets, although every event of a log has it.
-_OF_THE_DAEMON = ("seq", "id", "time", "client", "agent")
+_OF_THE_DAEMON = frozenset({"seq", "id", "time", "client", "agent"})
 # What says where an event is from and where it belongs.
 _PLACE = frozenset({"command", "parent", "sent", "ref"})
 _FIELDS_OF_A_MOVE = frozenset({"kind", "content", "data_json"})
@@ -81,56 +81,73 @@ def read_stretch(events: list[Any]) -> Stretch:
     Raises:
         InvalidMessage: an event is not valid; ``data`` has ``index`` and ``field``.
     """
-    reader = _Reader()
-    for index, event in enumerate(events):
-        try:
-            reader.take(index, event)
-        except InvalidRecord as error:
-            raise refused(index, error.field, error.reason) from None
-    altered = Altered(reader.replaced, reader.numbers) if reader.replaced or reader.numbers else UNALTERED
-    return Stretch(reader.commands, reader.refs, reader.parents, altered)
+    reader = StretchReader()
+    reader.take(events)
+    return reader.end()
 
 
-class _Reader:
+class StretchReader:
+    """Reads a stretch of a log, some events at a time."""
+
     def __init__(self) -> None:
-        self.commands: list[StretchCommand] = []
-        self.refs: dict[str, int] = {}
-        self.parents: dict[int, int] = {}
-        self.replaced = self.numbers = 0
-        # What the newest event calls its command.
+        self._commands: list[StretchCommand] = []
+        self._refs: dict[str, int] = {}
+        self._parents: dict[int, int] = {}
+        self._replaced = self._numbers = 0
+        # How many events were read, and what the newest calls its command.
+        self._read = 0
         self._name: int | None = None
 
-    def take(self, index: int, event: Any) -> None:
+    def take(self, events: list[Any]) -> None:
+        """Read the next events.
+
+        Raises:
+            InvalidMessage: one is not valid; ``data`` has ``index`` and ``field``.
+        """
+        for index, event in enumerate(events, self._read):
+            try:
+                self._take(index, event)
+            except InvalidRecord as error:
+                raise refused(index, error.field, error.reason) from None
+        self._read += len(events)
+
+    def end(self) -> Stretch:
+        """Return the stretch."""
+        altered = Altered(self._replaced, self._numbers) if self._replaced or self._numbers else UNALTERED
+        return Stretch(self._commands, self._refs, self._parents, altered)
+
+    def _take(self, index: int, event: Any) -> None:
         if type(event) is not dict:
             raise InvalidRecord("kind", f"expected a message or a record, got {kind_of(event)}")
-        for field in _OF_THE_DAEMON:
-            if field in event:
-                raise InvalidRecord(field, "the daemon sets it; leave it out")
+        if not _OF_THE_DAEMON.isdisjoint(event):
+            field = next(field for field in event if field in _OF_THE_DAEMON)
+            raise InvalidRecord(field, "the daemon sets it; leave it out")
         name = _integer(event, "command")
         if (parent := _integer(event, "parent")) is not None:
-            self.parents[index] = parent
+            self._parents[index] = parent
         origin = origin_from(event.get("sent"), event.get("ref"))
-        note_ref(origin, index, self.refs, "events")
+        note_ref(origin, index, self._refs, "events")
         own = {field: value for field, value in event.items() if field not in _PLACE}
         begins = name is None or name != self._name
         self._name = name
-        if own.get("kind") in MOVES:
+        kind = own.get("kind")
+        if type(kind) is str and kind in MOVES:
             if not begins:
-                raise InvalidRecord("command", f"{own['kind']!r} begins a command; give it another number")
-            self.commands.append(StretchCommand(index, _move(own, origin), []))
+                raise InvalidRecord("command", f"{kind!r} begins a command; give it another number")
+            self._commands.append(StretchCommand(index, _move(own, origin), []))
             return
-        if own.get("kind") == "state":
+        if kind == "state":
             require_key(own)
         row, replaced, numbers = read_element(own)
-        self.replaced += replaced
-        self.numbers += numbers
+        self._replaced += replaced
+        self._numbers += numbers
         self._command(index, begins=begins).rows.append(with_origin(row, origin))
 
     def _command(self, index: int, *, begins: bool) -> StretchCommand:
         """Return the command of a row."""
         if begins:
-            self.commands.append(StretchCommand(index, None, []))
-        command = self.commands[-1]
+            self._commands.append(StretchCommand(index, None, []))
+        command = self._commands[-1]
         if command.move is not None and command.move.kind not in _BEFORE_ROWS:
             raise InvalidRecord("command", f"{command.move.kind!r} is a command by itself; give this another number")
         return command

@@ -32,6 +32,20 @@ class Deferred(NamedTuple):
     run: Callable[[], Awaitable[Result | bytes]]
 
 
+# Gives a job to the agent that a call is about.
+Post: TypeAlias = Callable[[Job], Awaitable[None]]
+
+
+class Prepared(NamedTuple):
+    """Work that awaits something before it is a job for an agent. Later requests of its connection wait until then.
+
+    So the job of one request is prepared while those of earlier ones are written, and they may share a commit. Once it
+    is posted, with the function that the work is given, nothing may fail.
+    """
+
+    run: Callable[[Post], Awaitable[None]]
+
+
 class Detached(NamedTuple):
     """Work that may take long. It does not delay later requests of its connection, and does not count as in flight."""
 
@@ -39,7 +53,7 @@ class Detached(NamedTuple):
 
 
 # What a handler returns: the result, a job for the agent that the call is about, or work that awaits something.
-Work: TypeAlias = Result | Job | Deferred | Detached
+Work: TypeAlias = Result | Job | Deferred | Prepared | Detached
 
 
 class ClientInfo(NamedTuple):

@@ -22,9 +22,10 @@ from reel.wire.frames import Id
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, repeated
+from reeld.agents.jobs import Job
 from reeld.agents.packing import loop_packer
 from reeld.protocol.signature import given
-from reeld.serving.call import Call, Deferred, Detached, Outcome, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Detached, Outcome, Prepared, Result, Services, Work
 from reeld.serving.detached import DetachedCalls
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
@@ -219,9 +220,20 @@ class Dispatcher:
             self._detached.start(call, partial(self._await, call, work))
         else:
             assert agent is not None, "a job is for an agent"  # noqa: S101 - the method table sees to it
-            self._turns.note_posted(call)
-            self._services.registry.post(agent, work)
+            if isinstance(work, Prepared):
+                return partial(work.run, partial(self._post_to, call, agent))
+            self._post(call, agent, work)
         return None
+
+    async def _post_to(self, call: Call, agent: Agent, job: Job) -> None:
+        """Post a job, if the agent is still there: it may have been evicted meanwhile, or purged."""
+        registry = self._services.registry
+        self._post(call, await registry.relocate(agent), job)
+        registry.pump()
+
+    def _post(self, call: Call, agent: Agent, job: Job) -> None:
+        self._turns.note_posted(call)
+        self._services.registry.post(agent, job)
 
     async def _await(self, call: Call, work: Deferred | Detached) -> None:
         call.answer(await work.run())

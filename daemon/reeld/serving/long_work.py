@@ -8,6 +8,8 @@ import anyio
 T = TypeVar("T")
 # Commands with many rows at once. 60,000 messages of a letter, a request of 120 KB, take 40 MB until they are written.
 _AT_ONCE = 2
+# Stretches of a log of up to a megabyte that are read, and not written yet.
+_PREPARED = 8
 
 
 class LongWork:
@@ -19,6 +21,9 @@ class LongWork:
         self._turn = anyio.Lock()
         # Held by each command with many rows from before these are read until it is answered; the others wait.
         self.many_rows = anyio.CapacityLimiter(_AT_ONCE)
+
+        # Held by each stretch that is read while earlier ones are written, until it is answered.
+        self.prepared = anyio.CapacityLimiter(_PREPARED)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run a computation in a thread, and wait for it."""

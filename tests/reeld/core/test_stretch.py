@@ -31,6 +31,7 @@ def test_what_was_replaced_is_counted() -> None:
 @pytest.mark.parametrize(
     ("event", "why"),
     [
+        ({"kind": []}, "kind: expected a string, got a list"),
         ({"kind": "mark", "data_json": {"label": "m"}}, "data_json: expected a string, got a map"),
         ({"kind": "mark", "role": "user"}, "role: a mark has no such field"),
         ({"kind": "mark", "content": "m"}, "content: a mark has none"),
