@@ -150,7 +150,7 @@ def _vscode_chat(root: Path, texts: list[str], ident: str) -> None:
 def _vscode_log(root: Path, texts: list[str], ident: str) -> None:
     requests = _vscode_requests(texts, ident)
     changes = [{"kind": 2, "k": ["requests"], "v": [request]} for request in requests]
-    test_vscode_chat.log(root / "chatSessions/s.jsonl", *changes)
+    test_vscode_chat.log(root / "chatSessions/log.jsonl", *changes)
 
 
 def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
@@ -282,7 +282,7 @@ SAMPLES = {
     "cline": Sample("cline", "api_conversation_history.json", "file", _cline),
     "zed": Sample("zed", "threads.db", "database", _zed),
     "vscode-chat": Sample("vscode-chat", "chatSessions/s.json", "file", _vscode_chat),
-    "vscode-chat-log": Sample("vscode-chat", "chatSessions/s.jsonl", "file", _vscode_log),
+    "vscode-chat-log": Sample("vscode-chat", "chatSessions/log.jsonl", "file", _vscode_log),
     "openhands": Sample("openhands", "c1/events/event-00001-00000001.json", "file", _openhands),
     "opencode-tree": Sample("opencode", "storage/part/msg_1/prt_10.json", "file", _opencode_tree),
     "opencode-1": Sample("opencode", "opencode.db", "database", _opencode_1),
