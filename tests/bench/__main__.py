@@ -13,7 +13,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, beside, followers, frameworks, importing, postgres, programs, reads, rendering, search
+from tests.bench import (
+    adds,
+    beside,
+    followers,
+    frameworks,
+    importing,
+    postgres,
+    programs,
+    reads,
+    rendering,
+    search,
+    turns,
+)
 from tests.bench.setting import Setting, say
 from tests.bench.table import Row
 
@@ -49,6 +61,7 @@ SETS = {
         Row("agent-framework", 25, frameworks.agent_framework),
         Row("langgraph", 60, frameworks.langgraph),
         Row("google-adk", 60, frameworks.google_adk),
+        Row("turns", 90, turns.turns),
         Row("two-at-once", 40, frameworks.two_at_once),
         Row("live", 15, frameworks.live),
     ),
