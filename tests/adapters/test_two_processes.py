@@ -48,7 +48,7 @@ def test_two_processes_at_once(name: str) -> None:
     """Of what two processes add to one session at once, nothing is lost or doubled, and each one's order stays."""
     module, agent, *_ = WRITERS[name]
     if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
-        pytest.skip(f"{module} is not installed")
+        pytest.skip(f"{name} is not installed")
     with short_directory() as directory:
         daemon = ForkedDaemon(directory).start()
         command = [sys.executable, "-m", "tests.adapters.two_writers", name, daemon.socket]

@@ -4,7 +4,7 @@ The Responses API accepts a message between a call and its result. The other mod
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from reel.integrations.results_first import results_first
@@ -31,14 +31,14 @@ def between(items: list[Any]) -> list[int]:
     return places
 
 
-def arranged(items: list[Any], is_added: Callable[[int], bool]) -> list[Any]:
+def arranged(items: list[Any], added_of: Callable[[list[int]], Collection[int]]) -> list[Any]:
     """Return items; move foreign messages between a call and its result behind the result.
 
     Args:
         items: the items.
-        is_added: returns whether another client added the message at an index.
+        added_of: returns those of some indexes whose messages another client added.
     """
-    added = [place for place in between(items) if is_added(place)]
+    added = added_of(between(items))
     return results_first(items, _calls, _results, lambda item: item.get("role") == "user", added)
 
 

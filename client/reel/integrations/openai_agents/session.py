@@ -21,7 +21,7 @@ from reel.said.messages import Item
 from reel.sync.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 _FORMAT: Final = "openai-responses"
 # The name under which events are stored.
@@ -45,12 +45,20 @@ def _found(text: str, added: AddedItems) -> list[Item]:
     return [Item(seq=seq, time=added.time, item=item) for seq, item in zip(added.seqs, parse(text), strict=True)]
 
 
-def _is_foreign(client: Client, agent: str, stamp: Stamp) -> bool:
-    """Ask whether a client other than the SDK added the message with a stamp."""
-    events = client.history(agent, since=stamp[0] - 1, limit=1, inherited=True).events
-    # What a clone into the agent brought is not in its history, and came from others.
-    own = [event["client"] == _NAME for event in events if (event["seq"], event["time"]) == stamp]
-    return own != [True]
+def _own(client: Client, agent: str, stamps: Collection[Stamp]) -> set[Stamp]:
+    """Return the stamps of the messages that the SDK added, among some.
+
+    One read of the stretch that they are in, however many they are. What a clone into the agent brought is not in its
+    history, and came from others.
+    """
+    own: set[Stamp] = set()
+    if stamps:
+        first, last = min(stamps)[0], max(stamps)[0]
+        for page in client.pages(requests.history(agent, since=first - 1, limit=_PAGE, inherited=True)):
+            own |= {(event["seq"], event["time"]) for event in page.events if event["client"] == _NAME}
+            if not page.events or page.events[-1]["seq"] >= last:
+                break
+    return own.intersection(stamps)
 
 
 class ReelSession:
@@ -229,14 +237,16 @@ class ReelSession:
 
     def _arranged(self, client: Client, uid: str, items: list[Any], stamps: list[Stamp]) -> list[Any]:
         """Return items in an order that models accept: no foreign message is between a call and its result."""
-        known, self._is_added = self._is_added, {}
 
-        def is_added(index: int) -> bool:
-            key = uid, stamps[index]
-            self._is_added[key] = known[key] if key in known else _is_foreign(client, *key)
-            return self._is_added[key]
+        def added_of(places: list[int]) -> list[int]:
+            known = {stamp: added for (agent, stamp), added in self._is_added.items() if agent == uid}
+            asked = {stamps[place] for place in places} - known.keys()
+            own = _own(client, uid, asked)
+            known |= {stamp: stamp not in own for stamp in asked}
+            self._is_added = {(uid, stamps[place]): known[stamps[place]] for place in places}
+            return [place for place in places if known[stamps[place]]]
 
-        return arranged(readable(items), is_added)
+        return arranged(readable(items), added_of)
 
     def _add(self, client: Client, items: list[Any]) -> None:
         self._newest = None
