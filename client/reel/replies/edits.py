@@ -24,11 +24,12 @@ class Edit(NamedTuple):
         path: the file, or the directory of a command: absolute if that is known.
         status: the exit status of a command, if its result says it.
         answered: whether the call has a result; without one it counts as carried out.
-        whole: whether ``after`` is the whole file, which was removed if there is no ``after``.
+        whole: whether ``after`` is the whole file.
         before: the text that was replaced, if the call has it; of a hunk with the lines around it.
         after: the text that was written, if the call has it.
         command: what was run.
         cut: whether one of these texts was longer than 64 kB.
+        removed: whether the file was removed.
         sent: when it was said, if that was not when it was added.
     """
 
@@ -49,6 +50,7 @@ class Edit(NamedTuple):
     after: str | None = None
     command: str | None = None
     cut: bool = False
+    removed: bool = False
     sent: int | None = None
 
 

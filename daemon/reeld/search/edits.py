@@ -188,6 +188,7 @@ def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, e
         "deed": touch.deed,
         "path": path,
         "whole": touch.whole,
+        **({"removed": True} if touch.deed == "wrote" and touch.whole and touch.after is None else {}),
         **texts,
         **({"cut": True} if is_cut else {}),
         "status": row.status if touch.deed == "ran" else None,

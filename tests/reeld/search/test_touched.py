@@ -123,6 +123,16 @@ def test_paths_of_windows(rows: Rows, connection: sqlite3.Connection) -> None:
     assert [event] == ids(connection, "src/a.py")
 
 
+def test_a_file_that_was_removed(rows: Rows, connection: sqlite3.Connection) -> None:
+    """A file that was removed is told from one that was written, also without texts."""
+    patch = "*** Begin Patch\n*** Delete File: a.py\n*** Add File: b.py\n+x\n*** End Patch"
+    called(rows, rows.agent(1), "apply_patch", {"input": patch})
+    fill(connection)
+
+    told = {each["path"]: each.get("removed") for each in found(connection, texts=False)}
+    assert {"a.py": True, "b.py": None} == told
+
+
 def test_a_result_comes_later(rows: Rows, connection: sqlite3.Connection) -> None:
     """A call counts as carried out until its result says otherwise, however late that comes."""
     agent = rows.agent(1)

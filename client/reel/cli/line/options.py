@@ -44,11 +44,13 @@ class Options(SimpleNamespace):
     cost: bool = False
     create: bool = False
     database: str | None = None
+    deed: Literal["read", "wrote", "ran"] | None = None
     dialect: Dialect | None = None
     directory: str | None = None
     dry_run: bool = False
     error: bool = False
     every: float | None = None
+    everywhere: bool = False
     exec: str | None = None
     file: str | None = None
     force: bool = False

@@ -31,7 +31,12 @@ class Group(NamedTuple):
 GROUPS = (
     Group("write", "writing", ("new", "add", "edit", "draft")),
     Group(
-        "read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff", "tree", "view")
+        "read",
+        "reading",
+        (
+            *("list", "search", "show", "follow", "wait", "info", "log", "files", "how"),
+            *("usage", "diff", "tree", "view"),
+        ),
     ),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end conversations", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),

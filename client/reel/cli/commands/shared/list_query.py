@@ -14,7 +14,7 @@ from reel.cli.line.query_filters import why_meaningless
 from reel.reading.query_filters import FIELDS, filters, narrowed
 
 # The filters that are about a message.
-_OF_MESSAGES = ("role", "live", "has")
+_OF_MESSAGES = ("role", "live", "file", "has")
 # What looks like a filter, and is between quotes because it is text.
 _QUOTED = re.compile(r'"([^"]*:[^"]*)"')
 

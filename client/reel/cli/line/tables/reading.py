@@ -81,9 +81,10 @@ COMMANDS = (
         "including what was cleared, rewound or undone. The best hits are first, and of\n"
         "two that are as good, the newer one. A hit may lack words, and says which. It\n"
         'must have a +word and "a phrase". -without, one OR other and prefix* work, and\n'
-        "so do role:tool, agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR and\n"
-        "live:no (no longer in the conversation). has:TEXT is a piece of text, and\n"
-        "'/get\\w+Name/' a regular expression: what has all of them, the latest first.\n"
+        "so do role:tool, agent:NAME, tag:KEY=VALUE, before:TIME, after:TIME, in:DIR,\n"
+        "file:PATH (in conversations that read or wrote it) and live:no (no longer in the\n"
+        "conversation). has:TEXT is a piece of text, and '/get\\w+Name/' a regular\n"
+        "expression: what has all of them, the latest first.\n"
         "TIME is a date such as 2026-11-01 or 2026-11, a day such as today, yesterday or\n"
         "monday, last-week, this-month, or how long ago: 12h, 7d, 3mo. Days are local\n"
         "ones. in:DIR is about what was begun in that directory, below it, or in another\n"
@@ -183,6 +184,44 @@ COMMANDS = (
             _NO_PAGER,
         ),
         picks=True,
+    ),
+    Command(
+        "files",
+        "[NAME]",
+        "list what a conversation read, wrote and ran",
+        "files",
+        "reel files demo\n  reel files demo --deed wrote\n  reel files demo --file src/app.py --json",
+        (
+            option("-n", "--limit", metavar="N", type=positive, help="only the newest N"),
+            option("--deed", choices=("read", "wrote", "ran"), help="only this"),
+            option("--file", metavar="PATH", type=text, help="only this file: its whole path, or the last parts of it"),
+            _COLOR,
+            _NO_PAGER,
+        ),
+        notes="It knows the tools of Claude Code, Codex, opencode, Gemini CLI and pi, and\n"
+        "those of other programs that are named and called alike. The newest is last.\n"
+        "What failed or was denied is left out; a command that failed is listed, with its\n"
+        "exit status if the tool says it. With --json it has the texts that were replaced\n"
+        "and written, too. Which conversations touched a file: reel search file:PATH",
+        picks=True,
+    ),
+    Command(
+        "how",
+        "COMMAND...",
+        "say how a command is run in this project",
+        "how",
+        "reel how pytest\n  reel how 'make check'\n  reel how --everywhere docker build",
+        (
+            option("-n", "--limit", metavar="N", type=positive, help="at most N forms (default: 5)"),
+            option("--everywhere", action="store_true", help="in all conversations, not only those of this project"),
+            _COLOR,
+        ),
+        notes="From the conversations that were begun in this directory, below it, or in\n"
+        "another worktree of its repository: the most frequent forms of the command and\n"
+        "the newest one, how often each ended with which exit status, and what was done\n"
+        "after it failed. A cd before it, and a tail behind it, are left out; behind a\n"
+        "pipe, the exit status is not known. Exits with status 1 if no conversation ran\n"
+        "it.",
     ),
     Command(
         "usage",

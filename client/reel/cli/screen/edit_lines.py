@@ -1,0 +1,37 @@
+"""The lines that show what calls did."""
+
+from __future__ import annotations
+
+import os
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.wording import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reel.cli.screen.output import Line
+    from reel.replies import Edit
+    from reel.touches.touch import Touch
+
+_WIDEST = len("wrote")
+
+
+def edit_line(edit: Edit, told: Callable[[int], str]) -> Line:
+    """Return the line of an edit: which message made it, what it did, and when."""
+    when = told(edit.time if edit.sent is None else edit.sent)
+    gone: Line = [] if edit.live else [("  not in the conversation", "dim")]
+    unknown: Line = [] if edit.answered else [("  without a result", "dim")]
+    removed: Line = [("  removed", "dim")] if edit.removed else []
+    return [f"#{edit.seq}  ", *deed(edit, os.getcwd()), *removed, (f"  {when}", "dim"), *unknown, *gone]
+
+
+def deed(done: Edit | Touch, directory: str) -> Line:
+    """Return what was done to which file, or with which command; a path below a directory as it is from there."""
+    if done.deed == "ran":
+        ended: Line = (
+            [] if done.status is None else [(f"  exit status {done.status}", "error" if done.status else "dim")]
+        )
+        return [("ran".ljust(_WIDEST), "call"), f"  {flat(done.command or '')}", *ended]
+    path = done.path.removeprefix(f"{directory}/")
+    return [(done.deed.ljust(_WIDEST), "call"), f"  {path}"]
