@@ -1,7 +1,8 @@
 """What was redacted or purged is in no file, wherever the daemon was killed while it erased it."""
 
+import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
@@ -65,6 +66,7 @@ def fill(client: Client) -> None:
             {"kind": "note", "content": SECRET, "ref": SECRET},
         ],
     )
+    client.add("demo", list(touching()))
     client.mark("demo", SECRET)
     client.rewind("demo", SECRET)
     client.clear("demo")
@@ -78,6 +80,15 @@ def fill(client: Client) -> None:
     client.render("demo", "openai-chat", model="m")
     client.draft("demo", SECRET)
     until_indexed(client)
+
+
+def touching() -> Iterator[Any]:
+    """Yield calls that put the secret into the table of edits, and their results."""
+    edit = {"file_path": f"/{SECRET}/{SECRET}.py", "old_string": f"{SECRET} 1", "new_string": f"{SECRET} 2"}
+    for number, (name, arguments) in enumerate([("Edit", edit), ("Bash", {"command": f"echo {SECRET}"})]):
+        call = {"type": "tool_call", "id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
+        yield {"role": "assistant", "content": [call]}
+        yield {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": f"c{number}", "content": "done"}]}
 
 
 def places(directory: Path) -> list[str]:
@@ -103,6 +114,7 @@ def ends_without_a_trace(daemon: Daemon) -> None:
     with Client(daemon.socket) as client:
         assert [] == client.verify().problems
         assert [] == client.search("xyzzy").hits
+        assert "xyzzy" not in repr(client.edits(wait=10_000))
     daemon.kill()
     assert [] == places(directory)
     assert [] == unfinished(daemon)

@@ -26,7 +26,7 @@ def answered(call: str, content: str = "done", *, is_error: bool = False) -> dic
 def worked(client: Client, name: str, tmp_path: Path) -> str:
     """A conversation in which somebody mended what failed, and what it ran."""
     command = f"make {name}"
-    messages = [
+    messages: list[Any] = [
         called("c1", "Bash", command=f"cd /p && {command} 2>&1"),
         answered("c1", "Exit code 2\nno such file", is_error=True),
         called("c2", "Read", file_path="/p/missing"),
