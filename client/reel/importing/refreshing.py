@@ -21,6 +21,7 @@ from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
+from reel.importing.cleared import begins_cleared
 from reel.importing.sources.databases import WAL
 from reel.importing.steps import About, Reading, Source, Step, Tool
 from reel.sync.client import Client
@@ -43,12 +44,15 @@ class Caller(NamedTuple):
         tool: the tool that asks, whose newest transcripts count if it names none; empty if that is not known.
         directory: where these were written.
         transcript: its file, if that is known.
+        may_be_cleared: whether it may have gone on in another conversation of that directory, which began with
+            ``/clear``.
     """
 
     conversation: str = ""
     tool: str = ""
     directory: str = ""
     transcript: str = ""
+    may_be_cleared: bool = False
 
 
 class Stopped(BaseException):
@@ -94,9 +98,12 @@ class Refresher:
         seen = Seen(f"{state_directory()}/imported.json")
         known = seen.places()
         prints = {path: (*_print_of(path), *_print_of(path + WAL)) for path in {place.path for place in known}}
+        own = {os.path.dirname(place.path) for place in known if place.conversation == caller.conversation}
+        if caller.may_be_cleared:  # a new transcript is a change of the directory
+            prints |= {directory: _print_of(directory) for directory in own}
         changed = {path for path, now in prints.items() if self._prints.get(path) != now}
         tools = {place.tool for place in known if place.path in changed}
-        if not any(caller.conversation == place.conversation for place in known):
+        if not own or own & changed:
             tools.add(caller.conversation.partition("/")[0] or caller.tool)
         for name in sorted(tools & {*MODULES} - {_OWN}):
             tool = tool_named(name)
@@ -119,8 +126,10 @@ class Refresher:
         if seen.has(source):
             return True
         if caller.conversation:
-            return source.conversation == caller.conversation or source.conversation.startswith(
-                f"{caller.conversation}/"
+            return f"{source.conversation}/".startswith(f"{caller.conversation}/") or (
+                caller.may_be_cleared
+                and _directory_of(tool, source) == caller.directory
+                and begins_cleared(source.path)
             )
         return tool.name == caller.tool and _directory_of(tool, source) == caller.directory
 

@@ -95,6 +95,22 @@ def test_the_callers_own(daemon: Daemon, home: Path) -> None:
     assert ["claude-code/mine"] == names(daemon, "claude-code/mine")
 
 
+def test_what_the_caller_was_cleared_to(daemon: Daemon, home: Path) -> None:
+    """A transcript that began with /clear in the caller's directory is read in as well, and no other new one."""
+    claude(home, "window", "one")
+    refresher = Refresher(daemon.socket, {"HOME": str(home)})
+    caller = Caller("claude-code/window", directory="/p", may_be_cleared=True)
+    refresher.run(caller)
+    claude(home, "window-cleared", "<command-name>/clear</command-name>", "two")
+    claude(home, "window-other", "three")
+    refresher.run(caller._replace(may_be_cleared=False))
+    unasked = names(daemon, "claude-code/window")
+    refresher.run(caller)
+
+    assert ["claude-code/window"] == unasked
+    assert ["claude-code/window", "claude-code/window-cleared"] == names(daemon, "claude-code/window")
+
+
 def test_a_caller_that_names_none(daemon: Daemon, home: Path) -> None:
     """Of a tool that names no session, those count that are being written in the caller's directory."""
     pi(home, "here", "/here")

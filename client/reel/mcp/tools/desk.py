@@ -11,10 +11,11 @@ from reel.base.place import directories
 from reel.mcp.answers.answer import beginning
 from reel.mcp.answers.rendering import Look
 from reel.mcp.tools.arguments import ToolError, shown
-from reel.replies import AgentInfo
+from reel.replies import AgentInfo, AgentRow
 
 # The bytes of a directory that an answer names.
 _DIRECTORY = 200
+_ROWS = 50
 # The tag of conversations that are in no answer, nor what was cloned from one.
 PRIVATE = "private"
 # What the daemon has to know so that no answer has what is private, or what models thought.
@@ -67,6 +68,18 @@ class Desk(NamedTuple):
                 "this reeld is an older one, which shows what is private: ask the user to run reel stop once"
             )
         return PRIVATE
+
+    async def written_here(self) -> list[AgentRow]:
+        """Return the conversations of the caller's directory in which something happened last."""
+        page = await self.client.agents(
+            order="updated",
+            details=True,
+            tags={"cwd": self.directory},
+            alive=True,
+            limit=_ROWS,
+            without_tag=self.hidden,
+        )
+        return page.agents
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.

@@ -1,7 +1,8 @@
 """Which conversation is the caller's own: it says so, or it is the only one of its directory that is being written.
 
-Claude Code names its session in the environment of its servers, and Codex with each call. For the others, what counts
-is what was said in the directory in the last minutes: of two conversations, none is taken.
+Claude Code names its session in the environment of its servers, and after a ``/clear`` it is the one that followed.
+Codex names it with each call. For the others, what counts is what was said in the directory in the last minutes: of two
+conversations, none is taken.
 """
 
 from __future__ import annotations
@@ -15,17 +16,16 @@ from reel.importing.adding.described import TAG
 from reel.importing.refreshing import Caller
 from reel.importing.values import name_of
 from reel.mcp.tools.arguments import ToolError
+from reel.mcp.tools.live import live_rows
+from reel.mcp.tools.successor import successors
 from reel.reading.wording import age
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from reel.mcp.tools.desk import Desk
     from reel.replies import AgentInfo, AgentRow
 
-# How long ago something may have been said in a conversation that is still being held.
-LIVE = 15 * 60_000
-_ROWS = 50
 _CODEX = "x-codex-turn-metadata"
 # The tools by what their clients of the protocol call themselves.
 _TOOLS = {
@@ -38,9 +38,12 @@ _TOOLS = {
 }
 
 
+_SESSION = "CLAUDE_CODE_SESSION_ID"
+
+
 def named_session(environment: Mapping[str, str], meta: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the name of the conversation that the caller says is its own, and where it says so."""
-    if session := environment.get("CLAUDE_CODE_SESSION_ID"):
+    if session := environment.get(_SESSION):
         return name_of("claude-code", session), "Claude Code names it in the environment"
     turn = meta.get(_CODEX)
     if isinstance(turn, str):
@@ -61,28 +64,12 @@ def tool_of(client_name: str) -> str:
     return next((tool for begin, tool in _TOOLS.items() if name == begin or name.startswith(f"{begin}-")), "")
 
 
-def live_rows(rows: Iterable[AgentRow], tool: str, now: int) -> list[AgentRow]:
-    """Return the conversations that are being held, without those of sub-agents, the newest first.
-
-    Args:
-        rows: those of the directory.
-        tool: the tool that calls; empty if that is not known.
-        now: the time, in milliseconds since the epoch.
-    """
-    held = [
-        row
-        for row in rows
-        if "parent" not in row.tags
-        and (not tool or row.tags.get("tool") == tool)
-        and now - (row.said or row.updated) <= LIVE
-    ]
-    return sorted(held, key=lambda row: -(row.said or row.updated))
-
-
 def caller_of(desk: Desk) -> Caller:
     """Return whose transcript is to be read in for a call."""
     named = named_session(desk.environment, desk.meta)
-    return Caller("" if named is None else named[0], tool_of(desk.client_name), desk.directory)
+    if named is None:
+        return Caller("", tool_of(desk.client_name), desk.directory)
+    return Caller(named[0], directory=desk.directory, may_be_cleared=_SESSION in desk.environment)
 
 
 async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
@@ -100,13 +87,10 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
                 f"your own session is {name} ({why}), and is not read in yet; call again in a few seconds,"
                 " or name a conversation"
             )
-        return found, why
+        return await _now(desk, found) if desk.environment.get(_SESSION) else (found, why)
     if not desk.directory:
         raise ToolError("your own session is not known; name a conversation, as conversations prints it")
-    page = await desk.client.agents(
-        order="updated", details=True, tags={"cwd": desk.directory}, alive=True, limit=_ROWS, without_tag=desk.hidden
-    )
-    rows = live_rows(page.agents, tool_of(desk.client_name), int(time.time() * 1000))
+    rows = live_rows(await desk.written_here(), tool_of(desk.client_name), int(time.time() * 1000))
     where = desk.where(everywhere=False)
     if len(rows) == 1:
         ago = age(rows[0].said or rows[0].updated)
@@ -117,8 +101,30 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
             f"no conversation {where} was written in the last 15 minutes, so your own is not known;"
             " name one, as conversations prints it"
         )
+    raise _none_of(rows)
+
+
+async def _now(desk: Desk, named: AgentInfo) -> tuple[AgentInfo, str]:
+    """Return the session of a window that had another one when it started the server, or still has that.
+
+    Raises:
+        ToolError: it is one of several.
+    """
+    found = await successors(desk, named)
+    if not found:
+        return named, "Claude Code names it in the environment"
+    if len(found) > 1:
+        raise _none_of(found)
+    why = (
+        f"it began with /clear after {named.name}, which Claude Code named at its start; what was cleared is there:"
+        f" read(conversation={named.name!r})"
+    )
+    return await desk.find(found[0].id), why
+
+
+def _none_of(rows: Sequence[AgentRow]) -> ToolError:
     names = " and ".join(row.name for row in rows[:2])
-    raise ToolError(f"both {names} may be your own session; call it again with the one that it is")
+    return ToolError(f"both {names} may be your own session; call it again with the one that it is")
 
 
 async def _imported(desk: Desk, name: str) -> AgentInfo | None:

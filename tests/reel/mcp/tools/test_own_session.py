@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from reel.mcp.tools.own_session import LIVE, live_rows, named_session, tool_of
+from reel.mcp.tools.live import LIVE, live_rows
+from reel.mcp.tools.own_session import named_session, tool_of
+from reel.mcp.tools.successor import Cleared, following
 from reel.replies import AgentRow
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.mcp.asking import asker
 
 NOW = 10**12
+# Sessions: when they began, and when their newest message was said.
+CLEARED = [("before", 10, 30), ("first", 20, 25), ("second", 26, 40), ("late", 22, 23)]
 
 
 def row(name: str, age: int = 0, **tags: str) -> AgentRow:
@@ -59,6 +63,16 @@ def test_live_conversations() -> None:
     assert ["other", "newer", "older"] == [each.name for each in live_rows(rows, "", NOW)]
 
 
+def test_what_followed_a_clear() -> None:
+    """Of sessions that began with /clear one after the other, it is the last; of two at once, nobody can tell."""
+    before, first, second, late = (Cleared(row(name), *span) for name, *span in CLEARED)
+
+    assert [] == following(15, [before])
+    assert [first.row] == following(15, [before, first])
+    assert [second.row] == following(15, [second, first, before])
+    assert [first.row, late.row] == following(15, [first, late])
+
+
 @pytest.mark.slow
 async def test_of_two_none_is_taken(daemon: Daemon, client: Client) -> None:
     """Of one live conversation the answer says why it is the caller's; two are both named, and none is taken."""
@@ -93,6 +107,37 @@ async def test_named(daemon: Daemon, client: Client) -> None:
     assert "codex/t2" in missing.text
     assert "not read in yet" in missing.text
     assert "no conversation in /named" in nobody.text
+
+
+@pytest.mark.slow
+async def test_after_a_clear(daemon: Daemon, client: Client) -> None:
+    """After /clear, Claude Code's session is the one that began so; the answer says where the rest is."""
+    here = {"cwd": "/cleared", "tool": "claude-code"}
+    command = {"role": "user", "content": "<command-name>/clear</command-name>"}
+    client.create("claude-code/e1", tags=here)
+    client.add("claude-code/e1", "hello")
+    client.create("claude-code/other", tags=here)
+    client.add("claude-code/other", "another window")
+    async with asker(daemon, "/cleared", {"CLAUDE_CODE_SESSION_ID": "e1"}) as ask:
+        before = await ask("lost")
+        client.create("claude-code/e2", tags=here)
+        client.add("claude-code/e2", command)
+        after = await ask("lost")
+        client.add("claude-code/e1", "I was not cleared")
+        still = await ask("lost")
+        client.create("claude-code/e3", tags=here)
+        client.add("claude-code/e3", command)
+        client.create("claude-code/e4", tags=here)
+        client.add("claude-code/e4", command)
+        client.add("claude-code/e3", "at once")
+        both = await ask("lost")
+
+    assert "taken out of claude-code/e1" in before.text
+    assert "taken out of claude-code/e2" in after.text
+    assert "read(conversation='claude-code/e1')" in after.text
+    assert "taken out of claude-code/e1" in still.text
+    assert both.is_error
+    assert "claude-code/e3 and claude-code/e4 may be" in both.text
 
 
 @pytest.mark.slow
