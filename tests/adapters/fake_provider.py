@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# A tool, with its namespace before a slash if it has one, and its arguments.
-Calls = Sequence[tuple[str, dict[str, Any]]]
+# A tool, with its namespace before a slash if it has one, and its arguments; None where the model ends its turn.
+Call = tuple[str, dict[str, Any]] | None
+Calls = Sequence[Call]
 Event = dict[str, Any]
 # A request without tools, such as one for a title, is not the model's turn.
 _DONE = "Done."
@@ -72,13 +73,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"{kind}data: {json.dumps(event)}\n\n".encode())
 
 
-def _events(path: str) -> Callable[[int, tuple[str, dict[str, Any]] | None], Iterator[Event]]:
+def _events(path: str) -> Callable[[int, Call], Iterator[Event]]:
     if path.endswith("/messages"):
         return _messages
     return _contents if "/models/" in path else _responses
 
 
-def _contents(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[Event]:
+def _contents(number: int, call: Call) -> Iterator[Event]:
     """Yield the events of Gemini's."""
     part = {"text": _DONE} if call is None else {"functionCall": {"id": f"g{number}", "name": call[0], "args": call[1]}}
     candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, "finishReason": "STOP"}
@@ -86,7 +87,7 @@ def _contents(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[
     yield {"candidates": [candidate], "modelVersion": "m", "responseId": f"r{number}", "usageMetadata": usage}
 
 
-def _messages(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[Event]:
+def _messages(number: int, call: Call) -> Iterator[Event]:
     """Yield the events of Anthropic's."""
     usage = {"input_tokens": 10, "output_tokens": 10}
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m", "content": []}
@@ -104,7 +105,7 @@ def _messages(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[
     yield {"type": "message_stop"}
 
 
-def _responses(number: int, call: tuple[str, dict[str, Any]] | None) -> Iterator[Event]:
+def _responses(number: int, call: Call) -> Iterator[Event]:
     """Yield the events of OpenAI's."""
     if call is None:
         part = {"type": "output_text", "text": _DONE, "annotations": []}

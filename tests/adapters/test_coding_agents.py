@@ -7,13 +7,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from tests.adapters.fake_provider import provider
+from tests.adapters.fake_provider import Call, provider
 from tests.adapters.programs import PACKAGES, program, search_path
 from tests.daemon import Daemon, until_indexed
 from tests.patience import PATIENCE
@@ -23,6 +25,8 @@ SAID = "The gateway has port 8124."
 DROPPED = "Ports below 1024 need root."
 REMARK = "The gateway keeps its port."
 QUESTION = "Which port has the gateway?"
+_STREAMS = ["-p", "--dangerously-skip-permissions", "--verbose"]
+_STREAMS += ["--input-format", "stream-json", "--output-format", "stream-json"]
 
 
 class Person:
@@ -62,6 +66,27 @@ class Person:
         )
         assert 0 == ran.returncode, ran.stdout + ran.stderr
         return ran.stdout
+
+    @contextmanager
+    def talk(self, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Callable[[str], None]]:
+        """Run Claude Code on lines, for a block; what this gives says something, and waits until the turn has ended."""
+        environment = {**self.environment, **variables}
+        with subprocess.Popen(
+            command, env=environment, cwd=self.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as program:
+            stdin, stdout = program.stdin, program.stdout
+            assert stdin is not None
+            assert stdout is not None
+
+            def say(text: str) -> None:
+                message = {"type": "user", "message": {"role": "user", "content": text}}
+                stdin.write(f"{json.dumps(message)}\n")
+                stdin.flush()
+                while json.loads(stdout.readline())["type"] != "result":
+                    pass
+
+            yield say
+            stdin.close()
 
     @property
     def calls(self) -> Mapping[str, tuple[str, dict[str, Any], str]]:
@@ -123,16 +148,38 @@ def use(person: Person, tool: str, called: str, start: Callable[[str], tuple[Seq
     return answers
 
 
+def _claude_variables(address: str) -> Mapping[str, str]:
+    own = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1"}
+    return {**own, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+
+
 def test_claude_code(person: Person) -> None:
     """Claude Code calls each tool, and its own session is found by its environment."""
     claude = installed("claude")
 
     def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
-        own = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1"}
-        quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-        return [claude, "-p", "--dangerously-skip-permissions", QUESTION], {**own, **quiet}
+        return [claude, "-p", "--dangerously-skip-permissions", QUESTION], _claude_variables(address)
 
     assert "Claude Code names it" in use(person, "claude-code", "mcp__reel__{}", start)
+
+
+def test_claude_code_after_a_clear(person: Person) -> None:
+    """After /clear, the session is found in which Claude Code goes on, though the server is told the one before."""
+    claude = installed("claude")
+    person.run([*REEL, "mcp", "claude-code", "--install", "--yes"])
+    # An import looks for new sessions every five seconds; until then, the answers are about the one before.
+    calls: list[Call] = [("mcp__reel__lost", {}), None] * 100
+    with provider(calls) as server, person.talk([claude, *_STREAMS], _claude_variables(server.address)) as say:
+        say("Hello?")
+        before = server.asked[-1]
+        say("/clear")
+        began = monotonic()
+        while "it began with /clear after" not in server.asked[-1] and monotonic() < began + PATIENCE:
+            say("What was cleared?")
+        after = server.asked[-1]
+
+    assert "Claude Code names it in the environment" in before
+    assert "it began with /clear after" in after
 
 
 def test_codex(person: Person) -> None:
