@@ -88,17 +88,18 @@ def _started(ctx: Context, tool: Wired) -> Started:
     program = os.path.abspath(sys.argv[0])
     own = os.path.basename(program) == "reel" and os.access(program, os.X_OK)
     words = (program,) if own else (sys.executable, "-c", "from reel.cli import process; process()")
-    options = [flag for flag, is_set in _options(ctx) if is_set]
     names = [*_VARIABLES, *(_DIRECTORIES if tool.name == "codex" else ())]
     variables = {name: os.environ[name] for name in names if os.environ.get(name)}
     if ctx.args.socket:
         variables["REEL_SOCKET"] = ctx.socket
-    return Started(words, tuple(options), variables)
+    return Started(words, tuple(_flags(ctx)), variables)
 
 
-def _options(ctx: Context) -> list[tuple[str, bool]]:
+def _flags(ctx: Context) -> list[str]:
+    """Return the options with which the server is to be started."""
     args = ctx.args
-    return [("--write", args.write), ("--show-secrets", args.show_secrets), ("--no-import", args.no_import)]
+    flags = {"--write": args.write, "--show-secrets": args.show_secrets, "--no-import": args.no_import}
+    return [flag for flag, is_set in flags.items() if is_set]
 
 
 def _wants_hooks(ctx: Context, tool: Wired) -> bool:
@@ -119,7 +120,9 @@ def _agreed(ctx: Context) -> bool:
 
 
 def _given(ctx: Context) -> list[str]:
-    return [ctx.words[0], "--uninstall" if ctx.args.uninstall else "--install"]
+    hooks = ["--with-hooks"] if ctx.args.with_hooks else []
+    what = ["--uninstall"] if ctx.args.uninstall else ["--install", *hooks, *_flags(ctx)]
+    return [ctx.words[0], *what]
 
 
 def _is_asked(ctx: Context) -> bool:

@@ -40,10 +40,10 @@ def test_there_and_back(reel: Reel, home: Path, daemon: str) -> None:
 
 def test_a_script_is_not_asked(reel: Reel, home: Path) -> None:
     """Without a terminal, what would change is shown, and how to do it."""
-    ran = reel("mcp", "cursor", "--install")
+    ran = reel("mcp", "cursor", "--install", "--write", "--with-hooks")
 
     assert 1 == ran.status
-    assert "nothing was changed; change it with: reel mcp cursor --install --yes" in ran.err
+    assert "change it with: reel mcp cursor --install --with-hooks --write --yes" in ran.err
     assert not (home / ".cursor").exists()
 
 

@@ -113,7 +113,7 @@ async def test_named(daemon: Daemon, client: Client) -> None:
 async def test_after_a_clear(daemon: Daemon, client: Client) -> None:
     """After /clear, Claude Code's session is the one that began so; the answer says where the rest is."""
     here = {"cwd": "/cleared", "tool": "claude-code"}
-    command = {"role": "user", "content": "<command-name>/clear</command-name>"}
+    command = "<command-name>/clear</command-name>"
     client.create("claude-code/e1", tags=here)
     client.add("claude-code/e1", "hello")
     client.create("claude-code/other", tags=here)
