@@ -21,14 +21,16 @@ def what_time_is_it() -> str:
 
 
 async def main(name: str, said: str) -> None:
-    """Say something to the agent, and print its answer."""
+    """Say something to the agent, and print its answer as it arrives."""
     agent = Agent("openai:gpt-5.6", instructions="You are brief.", tools=[what_time_is_it])
     # The line to change; without it: InMemoryConversationStore().
     store = ReelConversationStore(autostart=True)
     conversation = await store.load(name) or Conversation(conversation_id=name)
-    result = await agent.run(said, conversation=conversation)
+    async with agent.run_stream(said, conversation=conversation) as result:
+        async for piece in result.stream_text(delta=True):
+            print(piece, end="", flush=True)
     await store.save(result)
-    print(result.output)
+    print()
 
 
 if __name__ == "__main__":

@@ -215,7 +215,11 @@ def _call_and_words() -> tuple[Json, Json]:
 def test_an_agent_of_a_framework(daemon: Daemon, package: str, module: str, example: str, agent: str) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require(module, reason=f"{package} is not installed")
+    call: Json | list[Json]
+    words: Json | list[Json]
     call, words = _call_and_words()
+    if module == "pydantic_ai":  # it streams
+        call, words = answers.responses_calls(("c1", "what_time_is_it", "{}")), answers.responses_words("No", "on.")
     with serving("openai_responses") as provider, daemon.client() as client:
         provider.answers += [call, words, words]
         environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}

@@ -229,6 +229,34 @@ def test_a_run_with_tools(store: ReelConversationStore, name: str, client: Clien
     assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == [each["role"] for each in page.messages]
 
 
+def test_a_streaming_run(store: ReelConversationStore, name: str) -> None:
+    """It is saved as another one, once its stream has ended; one that was left is refused, and nothing is stored."""
+    agent = framework.Agent(TestModel(custom_output_text="two words"))
+
+    async def stream(said: str, *, whole: bool) -> Any:
+        conversation = await store.load(name) or Conversation(conversation_id=name)
+        async with agent.run_stream(said, conversation=conversation) as result:
+            async for _ in result.stream_text(debounce_by=None):
+                if not whole:
+                    break
+        return result
+
+    result = run(stream("one", whole=True))
+    assert 2 == len(run(store.save(result, scope="s")))
+    assert [] == run(store.save(result))
+    loaded = run(store.load(name))
+    assert loaded.messages == result.all_messages()
+    with pytest.raises(framework.UserError, match="still streaming"):
+        run(store.save(run(stream("two", whole=False))))
+    assert loaded.messages == run(store.load(name)).messages
+    assert ["s"] == [record.scope for record in run(store.read_records(scope="s"))]
+    late = run(stream("two", whole=True))
+    assert 2 == len(run(store.save(run(stream("two", whole=True)))))
+    with pytest.raises(ConversationConflict):
+        run(store.save(late))
+    assert 4 == len(run(store.load(name)).messages)
+
+
 def test_a_save_is_one_undoable_command(store: ReelConversationStore, name: str, client: Client) -> None:
     """An undo takes back what a save added, and lists it as a branch; the copy of before it can be saved no more."""
     saved(store, name, asked("one"))

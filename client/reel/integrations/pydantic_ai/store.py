@@ -22,8 +22,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import (
     ConversationConflict,
     ConversationEntry,
@@ -31,6 +32,7 @@ from pydantic_ai.conversation_store import (
     ConversationStore,
 )
 from pydantic_ai.exceptions import UserError
+from pydantic_ai.result import StreamedRunResult
 
 from reel import requests
 from reel.base.errors import Conflict, Exists, NotFound, ReelError
@@ -59,6 +61,18 @@ _MOST_PLACES: Final = 10_000
 _MOST_STATES: Final = 1_000
 
 
+class _Saved(NamedTuple):
+    """What was loaded or saved of a conversation: the revision, how many messages, and the last of these."""
+
+    revision: str | None
+    size: int
+    last: list[Any]
+
+    def is_end_of(self, messages: Sequence[Any], ends: set[int]) -> bool:
+        """Whether it is the beginning of messages, up to one of these ends."""
+        return self.size in ends and [*messages[: self.size][-1:]] == self.last
+
+
 class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its types take minutes to read
     """A store of Pydantic AI's conversations, for ``store.load("demo")`` and ``store.save(result)``.
 
@@ -83,10 +97,57 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
         # The state at a revision: the framework reads it right before it writes.
         self._states: OrderedDict[str, State] = OrderedDict()
+        # What was loaded or saved last of a conversation.
+        self._saved: OrderedDict[str, _Saved] = OrderedDict()
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
         self._worker.close()
+
+    async def save(self, conversation: Any, *, scope: str | None = None) -> list[ConversationEntry]:
+        """Save a conversation, or the result of a run; a streaming one as well, once its stream has ended.
+
+        Args:
+            conversation: the conversation, or the result.
+            scope: whose it is, to list it by.
+
+        Returns:
+            the entries that were stored.
+
+        Raises:
+            ConversationConflict: it was saved or deleted since it was loaded.
+            UserError: the stream has not ended, or was cancelled.
+        """
+        if isinstance(conversation, StreamedRunResult):
+            conversation = self._streamed(conversation.result, len(conversation.new_messages()))
+        found: list[ConversationEntry] = await super().save(conversation, scope=scope)
+        self._note_saved(conversation if isinstance(conversation, Conversation) else conversation.conversation)
+        return found
+
+    async def load(self, conversation_id: Any, **options: Any) -> Any:
+        """Return a conversation, or ``None`` if there is none; the options are those of the framework's stores."""
+        found = await super().load(conversation_id, **options)
+        if found is not None:
+            self._note_saved(found)
+        return found
+
+    def _note_saved(self, conversation: Conversation) -> None:
+        noted = _Saved(conversation.revision, len(conversation.messages), [*conversation.messages[-1:]])
+        _keep(self._saved, conversation.conversation_id, noted, _MOST_STATES)
+
+    def _streamed(self, result: Any, added: int) -> Conversation:
+        """Return the conversation of a streaming run, which the framework does not tell what it was loaded as.
+
+        Args:
+            result: the result of the run.
+            added: how many messages the run has added.
+        """
+        made: Conversation = result.conversation
+        saved = self._saved.get(made.conversation_id)
+        # If it was loaded or saved again meanwhile, the run knows less than what is there: a conflict.
+        if saved is not None and saved.is_end_of(made.messages, {len(made.messages) - added, len(made.messages)}):
+            made.revision, made.new_message_index = saved.revision, saved.size
+        return made
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation, or ``None`` if there is no such agent."""
