@@ -27,6 +27,7 @@ MODULES = {
     "kimi-code": "kimi_code.tool",
     "mistral-vibe": "mistral_vibe",
     "kiro-cli": "kiro_cli",
+    "grok-build": "grok_build",
     "openhands": "openhands.tool",
     "cursor": "cursor",
     "crush": "crush",

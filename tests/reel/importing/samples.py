@@ -15,6 +15,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_grok_build,
     test_kimi_code,
     test_kiro_cli,
     test_llm,
@@ -153,6 +154,11 @@ def _vscode_log(root: Path, texts: list[str], ident: str) -> None:
     test_vscode_chat.log(root / "chatSessions/log.jsonl", *changes)
 
 
+def _grok_build(root: Path, texts: list[str], _ident: str) -> None:
+    makers = {"user": test_grok_build.user, "assistant": test_grok_build.answer}
+    test_grok_build.save(root / "s", *(makers[role](text) for _, role, text in _roles(texts)))
+
+
 def _kiro_cli(root: Path, texts: list[str], ident: str) -> None:
     makers = {"user": test_kiro_cli.prompt, "assistant": test_kiro_cli.answer}
     said = [makers[role](f"{ident}{number}", text) for number, role, text in _roles(texts)]
@@ -269,6 +275,7 @@ SAMPLES = {
     "cursor": Sample("cursor", "s.jsonl", "line", _cursor),
     "mistral-vibe": Sample("mistral-vibe", "s/messages.jsonl", "line", _mistral_vibe),
     "kimi-code": Sample("kimi-code", "session_s1/agents/main/wire.jsonl", "line", _kimi_code),
+    "grok-build": Sample("grok-build", "s/chat_history.jsonl", "line", _grok_build),
     "kiro-cli": Sample("kiro-cli", "s.jsonl", "line", _kiro_cli),
     "aider": Sample("aider", ".aider.chat.history.md", "line", _aider),
     "jsonl": Sample("jsonl", "s.jsonl", "line", _jsonl),

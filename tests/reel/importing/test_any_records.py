@@ -15,6 +15,7 @@ from reel.importing.steps import Reading, Source
 from reel.importing.tools import cline, continue_dev, crush, zed
 from reel.importing.tools.copilot_cli.session import Session as CopilotCli
 from reel.importing.tools.cursor import Session as Cursor
+from reel.importing.tools.grok_build import Session as GrokBuild
 from reel.importing.tools.kimi_code.session import Session as KimiCode
 from reel.importing.tools.kiro_cli import Session as KiroCli
 from reel.importing.tools.mistral_vibe import Session as MistralVibe
@@ -43,6 +44,7 @@ _WORDS = [
     *("Prompt", "AssistantMessage", "ToolResults", "Clear", "toolUse", "toolResult", "json"),
     *("context.append_message", "context.append_loop_event", "context.apply_compaction", "context.undo", "turn.prompt"),
     *("step.begin", "content.part", "tool.call", "tool.result", "step.end", "think"),
+    *("tool_result", "backend_tool_call", "summary_text", "output_text"),
 ]
 _KEYS = [
     *("type", "id", "parentId", "uuid", "parentUuid", "message", "role", "content", "text", "thinking", "data"),
@@ -59,6 +61,7 @@ _KEYS = [
     *("event", "part", "think", "stepUuid", "result", "toolCallId", "count", "origin", "keptUserMessageCount", "time"),
     *("llm_message", "tool_call", "observation", "thought", "thinking_blocks", "summary_offset", "system_prompt"),
     *("response", "requestId", "toolCallResults", "value", "node", "children", "inlineReference", "errorDetails"),
+    *("encrypted_content", "synthetic_reason", "tool_type", "model_id"),
 ]
 JUNK: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(_WORDS),
@@ -74,6 +77,7 @@ LINES: dict[str, Callable[[Source], JsonLines]] = {
     "mistral-vibe": MistralVibe,
     "kiro-cli": KiroCli,
     "kimi-code": KimiCode,
+    "grok-build": GrokBuild,
 }
 
 

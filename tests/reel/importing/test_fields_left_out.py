@@ -16,6 +16,7 @@ from tests.reel.importing.tools import (
     test_continue_dev,
     test_copilot_cli,
     test_crush,
+    test_grok_build,
     test_kimi_code,
     test_kiro_cli,
     test_mistral_vibe,
@@ -43,6 +44,7 @@ ACCOUNTED = {"toolUseResult", "total_token_usage"}
 RICH: dict[str, Callable[[Path], object]] = {
     "mistral-vibe": test_mistral_vibe.rich,
     "kiro-cli": test_kiro_cli.rich,
+    "grok-build": test_grok_build.rich,
     "vscode-chat": test_vscode_chat.rich,
     "openhands": test_openhands.rich,
     "kimi-code": test_kimi_code.rich,

@@ -26,10 +26,11 @@ COMMANDS = (
         notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
         "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
         "gemini-cli, pi, openclaw, omp, copilot-cli, vscode-chat, qwen-code, kimi-code,\n"
-        "mistral-vibe, kiro-cli, openhands, cursor, cline, crush, continue, zed, aider,\n"
-        "llm, chatgpt, claude-ai, openai-agents, jsonl, or reel, for the logs that reel\n"
-        "export wrote. The files of the tools are not changed. Nothing is imported twice,\n"
-        "and a conversation that was changed here after it was imported is left alone.",
+        "mistral-vibe, kiro-cli, grok-build, openhands, cursor, cline, crush, continue,\n"
+        "zed, aider, llm, chatgpt, claude-ai, openai-agents, jsonl, or reel, for the logs\n"
+        "that reel export wrote. The files of the tools are not changed. Nothing is\n"
+        "imported twice, and a conversation that was changed here after it was imported\n"
+        "is left alone.",
     ),
     Command(
         "pick",
