@@ -14,7 +14,8 @@ from reel.touches.reading import meant
 from reel.touches.touch import Deed, Touch
 from reeld.search.finding import OutOfTime, Paths
 from reeld.search.index import log_of
-from reeld.search.touched import DEEDS, DONE, blocks_of, plain
+from reeld.search.texts import blocks_of
+from reeld.search.touched import DEEDS, DONE, plain
 
 # Bytes of one text.
 MAX_TEXT = 64 << 10
@@ -170,7 +171,7 @@ def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, e
     if found is None:
         return None
     seq, kind, content, data_json, when, sent, uid, name, title = found
-    call, touch = _at(blocks_of(kind, content, data_json), row.spot)
+    call, touch = _at(blocks_of(kind, content, data_json) or [], row.spot)
     if touch is None:
         return None
     texts = {field: _cut(getattr(touch, field)) for field in ("before", "after", "command")}

@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
 from reeld.search import touched, vocabulary, volumes
-from reeld.search.texts import text_of
+from reeld.search.texts import blocks_of, text_of
+from reeld.search.touched import Message
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
 from reeld.store.connection import Connection, transaction, uri_of
@@ -274,8 +275,8 @@ def fill(connection: sqlite3.Connection) -> Filled:
             volumes.count(connection, volume, documents)
             _count(connection, documents, [])
             if touched.position(connection) == event:
-                for row in batch.touching:
-                    touched.enter(connection, row)
+                for message in batch.touching:
+                    touched.enter(connection, message)
                 touched.move(connection, batch.event)
             event, checksum, more = batch.event, batch.checksum, batch.is_full
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
@@ -293,7 +294,8 @@ def fill_touches(connection: sqlite3.Connection) -> int:
         event = last
         with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
             for number, row in enumerate(rows, 1):
-                touched.enter(connection, row)
+                if (message := _message(*row)) is not None:
+                    touched.enter(connection, message)
                 if number == _EVENTS or (not number % 16 and time.monotonic() > ends):
                     event = row[0]
                     break
@@ -317,8 +319,8 @@ class _Batch:
         self.checksum = checksum
         # The characters of the events with text.
         self.characters = 0
-        # The events that may have a call or a result.
-        self.touching: list[touched.Row] = []
+        # The messages that may have a call or a result.
+        self.touching: list[Message] = []
         # Whether there may be more events.
         self.is_full = False
 
@@ -331,9 +333,10 @@ class _Batch:
         with _reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (*row, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = row[0], checksum
-                document = _document(*row)
-                if touched.may_touch(row[2], row[4]):
-                    self.touching.append((*row,))
+                message = _message(*row)
+                if message is not None:
+                    self.touching.append(message)
+                document = _document(*row, blocks=message and message.blocks)
                 if document is not None:
                     self.characters += len(document.words)
                     yield document
@@ -350,11 +353,28 @@ def _decoded(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _document(
+def _message(
     event: int, agent: int, kind: str, content: str | None, data_json: str | None, said: int
+) -> Message | None:
+    """Return a message that may have calls or results; ``None`` for any other event."""
+    if not touched.may_touch(kind, data_json):
+        return None
+    blocks = blocks_of(kind, content, data_json)
+    return None if blocks is None else Message(event, agent, said, blocks)
+
+
+def _document(
+    event: int,
+    agent: int,
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    said: int,
+    *,
+    blocks: Sequence[Any] | None = None,
 ) -> Document | None:
     """Return the index entry of an event; ``None`` if it has no text."""
-    text = text_of(kind, content, data_json)
+    text = text_of(kind, content, data_json, blocks=blocks)
     if not text:
         return None
     prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
@@ -416,7 +436,8 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
-                touched.replace(connection, [row[0] for row in rows], texts)
+                messages = [message for text in texts if (message := _message(*text)) is not None]
+                touched.replace(connection, [row[0] for row in rows], messages)
                 _count(connection, others, documents)
                 if volume.number != last:
                     vocabulary.add(connection, _words_of(others))

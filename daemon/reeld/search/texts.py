@@ -5,7 +5,7 @@ names, prompts, notes, and the names and titles of agents. Signatures, encoded f
 searched.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reel.base.strict_json import parse
@@ -22,7 +22,23 @@ MAX_EVENT = 1 << 20
 _SPEAKERS = ("user", "assistant")
 
 
-def text_of(kind: str, content: str | None, data_json: str | None, *, thinking: bool = True) -> str:
+def blocks_of(kind: str, content: str | None, data_json: str | None) -> list[Any] | None:
+    """Return the blocks of a message; ``None`` if the event is no valid one."""
+    try:
+        parts = read_row(kind, content, data_json)
+    except InvalidRecord:
+        return None
+    return None if parts is None else list(parts.content)
+
+
+def text_of(
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    *,
+    thinking: bool = True,
+    blocks: Sequence[Any] | None = None,
+) -> str:
     """Return the searchable text of an event; empty if there is none.
 
     Args:
@@ -30,10 +46,13 @@ def text_of(kind: str, content: str | None, data_json: str | None, *, thinking: 
         content: its content.
         data_json: its data.
         thinking: whether what models thought is a part of it.
+        blocks: its blocks, if they have been read.
     """
     if kind in ROLES and (data_json is None or _is_metadata(kind, data_json)):  # as of most events
         return (content or "")[:MAX_BLOCK]
-    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json, thinking) if text)[:MAX_EVENT]
+    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json, thinking, blocks) if text)[
+        :MAX_EVENT
+    ]
     return clean(text)[0]  # JSON may have escapes of NUL and of half a character
 
 
@@ -46,13 +65,16 @@ def _is_metadata(kind: str, data_json: str) -> bool:
     return kind in _SPEAKERS and '"blocks"' not in data_json and "\\u" not in data_json
 
 
-def _texts(kind: str, content: str | None, data_json: str | None, thinking: bool) -> Iterable[str]:  # noqa: FBT001
+def _texts(
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    thinking: bool,  # noqa: FBT001
+    blocks: Sequence[Any] | None,
+) -> Iterable[str]:
     if kind in ROLES:
-        try:
-            parts = read_row(kind, content, data_json)
-        except InvalidRecord:
-            return [content or ""]
-        return [] if parts is None else [text for block in parts.content for text in _of_block(block, thinking)]
+        found = blocks_of(kind, content, data_json) if blocks is None else blocks
+        return [content or ""] if found is None else [text for block in found for text in _of_block(block, thinking)]
     if kind in ("created", "changed"):
         data = data_of(data_json)
         return [value for field in ("title", "name") if isinstance(value := data.get(field), str)]

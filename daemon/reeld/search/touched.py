@@ -11,12 +11,10 @@ import json
 import posixpath
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-from reel.said.blocks import InvalidRecord
-from reel.said.records import read_row
 from reel.touches.outcomes import outcome_of
 from reel.touches.reading import meant
 from reel.touches.touch import Deed, Touch
@@ -61,8 +59,14 @@ _ENDED = """
 _RESULTS = ("tool_result", "tool")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
-# The id, the agent, the kind, the content and the data of an event, and when it was said.
-Row: TypeAlias = tuple[int, int, str, str | None, str | None, int]
+
+class Message(NamedTuple):
+    """A message that may have calls or results: its event, its agent, when it was said, and its blocks."""
+
+    event: int
+    agent: int
+    said: int
+    blocks: Sequence[Any]
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -85,11 +89,12 @@ def may_touch(kind: str, data_json: str | None) -> bool:
     return kind in _RESULTS or kind == "tool_call" or (kind == "assistant" and '"tool_call"' in (data_json or ""))
 
 
-def enter(connection: sqlite3.Connection, row: Row) -> None:
-    """Enter the next event."""
-    if may_touch(row[2], row[4]):
-        _enter_calls(connection, row)
-        _enter_results(connection, row)
+def enter(connection: sqlite3.Connection, message: Message) -> None:
+    """Enter the next message."""
+    _enter_calls(connection, message)
+    for block in message.blocks:
+        if block["type"] == "tool_result":
+            _enter_result(connection, message, block)
 
 
 def move(connection: sqlite3.Connection, event: int) -> None:
@@ -104,54 +109,40 @@ def cut(connection: sqlite3.Connection, last: int) -> None:
     connection.execute("UPDATE touched SET event = min(event, ?)", (last,))
 
 
-def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Sequence[Row]) -> None:
-    """Remove events, and enter others in their place; what became of their calls stays known."""
-    new = [row[0] for row in instead]
+def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Sequence[Message]) -> None:
+    """Remove events, and enter messages in the place of others; what became of their calls stays known."""
+    new = [message.event for message in instead]
     ended = connection.execute(_ENDED, (json.dumps(new),)).fetchall()
     gone = json.dumps([*events, *new])
     connection.execute("DELETE FROM touches WHERE event IN (SELECT value FROM json_each(?))", (gone,))
     last = position(connection)
-    for row in instead:
-        if row[0] <= last:
-            _enter_calls(connection, row)
+    for message in instead:
+        if message.event <= last:
+            _enter_calls(connection, message)
     connection.executemany(_ANSWERED, ended)
 
 
-def _enter_calls(connection: sqlite3.Connection, row: Row) -> None:
-    event, agent, *_, said = row
-    for place, block in enumerate(blocks_of(*row[2:5])):
-        if block["type"] == "tool_call":
-            touches, marks_failures = meant(block)
-            columns = [_columns(touch) for touch in touches]
-            key = _key(agent, block["id"])
-            connection.executemany(
-                _INSERT,
-                [
-                    (event, place, number, agent, said, *found, key, marks_failures)
-                    for number, found in enumerate(columns)
-                    if found is not None
-                ],
-            )
+def _enter_calls(connection: sqlite3.Connection, message: Message) -> None:
+    for place, block in enumerate(message.blocks):
+        if block["type"] != "tool_call":
+            continue
+        touches, marks_failures = meant(block)
+        key = _key(message.agent, block["id"])
+        rows = [
+            (message.event, place, number, message.agent, message.said, *columns, key, marks_failures)
+            for number, touch in enumerate(touches)
+            if (columns := _columns(touch)) is not None
+        ]
+        connection.executemany(_INSERT, rows)
 
 
-def _enter_results(connection: sqlite3.Connection, row: Row) -> None:
-    event, agent, *_ = row
-    for block in blocks_of(*row[2:5]) if row[2] in _RESULTS else ():
-        called = connection.execute(_CALLED, (_key(agent, block["tool_call_id"]), event)).fetchone()
-        if called is not None:
-            *place, marks_failures = called
-            outcome = outcome_of(block, marks_failures=bool(marks_failures))
-            failed = sum(1 << number for number, deed in enumerate(DEEDS) if not outcome.did(deed))
-            connection.execute(_ANSWERED, (failed, outcome.status, event, *place))
-
-
-def blocks_of(kind: str, content: str | None, data_json: str | None) -> list[Any]:
-    """Return the blocks of an event; empty if it is no valid message."""
-    try:
-        parts = read_row(kind, content, data_json)
-    except InvalidRecord:
-        return []
-    return [] if parts is None else list(parts.content)
+def _enter_result(connection: sqlite3.Connection, message: Message, result: Mapping[str, Any]) -> None:
+    called = connection.execute(_CALLED, (_key(message.agent, result["tool_call_id"]), message.event)).fetchone()
+    if called is not None:
+        *place, marks_failures = called
+        outcome = outcome_of(result, marks_failures=bool(marks_failures))
+        failed = sum(1 << number for number, deed in enumerate(DEEDS) if not outcome.did(deed))
+        connection.execute(_ANSWERED, (failed, outcome.status, message.event, *place))
 
 
 def _columns(touch: Touch) -> tuple[int, str | None, str, str | None] | None:

@@ -1,5 +1,6 @@
 """The index of a file and that of a log on a server: the same hits, in the same order, for any query."""
 
+import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,8 +11,11 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams
-from reeld.search import finding, hit_pages, ranking, volumes
+from reeld.core.events import Event
+from reeld.search import edits, finding, hit_pages, ranking, volumes
 from reeld.search.criteria import Criteria
+from reeld.search.edit_pages import EditPage
+from reeld.search.edits import END, Spot, WantedEdits
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.patterns import compiled
@@ -65,7 +69,11 @@ async def filled(url: str) -> AsyncIterator[tuple[Store, Search]]:
     """Open a store, write the same random conversations to each, and fill its index."""
     chance = random.Random(39)
     said = [
-        made(row, *(event(seq, content=_text(chance), time=chance.randrange(10**6)) for seq in range(2, 2 + _EVENTS)))
+        made(
+            row,
+            *(event(seq, content=_text(chance), time=chance.randrange(10**6)) for seq in range(2, 2 + _EVENTS)),
+            *(_touching(chance, seq) for seq in range(2 + _EVENTS, 2 + 2 * _EVENTS)),
+        )
         for row in range(1, 1 + _AGENTS)
     ]
     async with open_store(url) as store, anyio.create_task_group() as tasks:
@@ -81,6 +89,19 @@ async def filled(url: str) -> AsyncIterator[tuple[Store, Search]]:
 
 def _text(chance: random.Random) -> str:
     return " ".join(chance.choices(_WORDS, k=chance.randrange(1, 30)))
+
+
+def _touching(chance: random.Random, seq: int) -> Event:
+    """Return a call that touches a file, or a result of some earlier one."""
+    call, when = f"c{chance.randrange(9)}", chance.randrange(10**6)
+    if chance.random() < 0.4:
+        data = {"tool_call_id": call, "output": "Exit code 2", "success": chance.random() < 0.5}
+        return event(seq, "tool_result", None, data_json=json.dumps(data), time=when)
+    name, arguments = chance.choice(
+        [("Write", {"file_path": "/p/a.py", "content": "x"}), ("Read", {"path": "a.py"}), ("Bash", {"command": "make"})]
+    )
+    block = {"type": "tool_call", "id": call, "name": name, "arguments": json.dumps(arguments)}
+    return event(seq, "assistant", "", data_json=json.dumps({"blocks": [block]}), time=when)
 
 
 def _query(chance: random.Random) -> str:
@@ -106,10 +127,19 @@ async def answers(search: Search, query: str) -> list[Any]:
     return [page._replace(behind=0) for page in found]
 
 
+async def touched(search: Search) -> list[EditPage]:
+    """Return the edits of an index, in pages and by some criteria."""
+    pages = [await search.edits.newest(WantedEdits(), 7, END)]
+    while pages[-1].next is not None:
+        pages.append(await search.edits.newest(WantedEdits(), 7, Spot(*map(int, pages[-1].next.split(".")))))
+    others = (WantedEdits("a.py"), WantedEdits(command="make"), WantedEdits("/p/a.py", frozenset({2})))
+    return [*pages, *[await search.edits.newest(wanted, 100, END) for wanted in others]]
+
+
 @sampled
 async def test_both_engines_answer_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query has the same hits with the same scores in the same order on both engines, in every order."""
-    for module, constant in ((finding, "_SECONDS"), (hit_pages, "_PATIENCE")):
+    for module, constant in ((finding, "_SECONDS"), (edits, "_SECONDS"), (hit_pages, "_PATIENCE")):
         monkeypatch.setattr(module, constant, PATIENCE)
     monkeypatch.setattr(volumes, "_EVENTS", 50)
     monkeypatch.setattr(ranking, "MOST_EVENTS", 20)
@@ -124,4 +154,8 @@ async def test_both_engines_answer_alike(tmp_path: Path, monkeypatch: pytest.Mon
                 assert answered == await answers(server, query), query
                 seen += sum(len(page.hits) for page in answered if isinstance(page, HitPage))
 
+            pages = await touched(file)
+            assert pages == await touched(server)
+
     assert seen > 50
+    assert len(pages) > 8
