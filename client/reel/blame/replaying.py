@@ -18,15 +18,20 @@ from reel.blame.steps import Edit, Look
 T = TypeVar("T")
 
 
-def writers(before: str | None, steps: Iterable[Edit[T] | Look], after: str) -> list[T | None]:
+def writers(
+    before: str | None, steps: Iterable[Edit[T] | Look], after: str, by: Sequence[T | None] | None = None
+) -> list[T | None]:
     """Return for each line of a text who wrote it since an earlier text; None if nobody did, or if it is not certain.
 
     Args:
         before: the earlier text of the file; None if it is not known, or if there was none.
         steps: what happened in between, in this order.
         after: the text, whose lines are asked for.
+        by: who wrote the lines of the earlier text. Default: nobody that is known.
     """
-    replay: Replay[T] = Replay(before)
+    replay: Replay[T] = Replay(
+        None if before is None else [Line(text, writer) for text, writer in _written(before, by)]
+    )
     for step in steps:
         replay.take(step)
     return [line.writer for line in replay.settled(after)]
@@ -36,13 +41,13 @@ class Replay(Generic[T]):
     """What is known of a file, while it changes.
 
     Args:
-        text: the whole file; None if it is not known, or if there is none.
+        lines: the whole file; None if it is not known, or if there is none.
     """
 
-    def __init__(self, text: str | None) -> None:
-        self._pieces: list[list[Line[T]]] = [] if text is None else [[Line(line) for line in lines_of(text)]]
+    def __init__(self, lines: list[Line[T]] | None) -> None:
+        self._pieces: list[list[Line[T]]] = [] if lines is None else [lines]
         # Whether the first piece is the whole file, unless somebody else has changed it.
-        self._whole = text is not None
+        self._whole = lines is not None
         # Whether somebody may have changed the file since, because a tool had to read it again.
         self._looked = False
 
@@ -135,6 +140,12 @@ class Replay(Generic[T]):
         for piece in self._pieces:
             piece[:] = [Line(BORDER) if _may_be(line.text, old) else line for line in piece]
         self._pieces.append(rewritten(begun, lines_of(edit.after), edit.source if edit.done else None))
+
+
+def _written(text: str, by: Sequence[T | None] | None) -> Iterator[tuple[str, T | None]]:
+    """Yield the lines of a text with their writers."""
+    lines = lines_of(text)
+    return zip(lines, [None] * len(lines) if by is None else by, strict=True)
 
 
 def _texts(piece: Sequence[Line[T]]) -> list[str]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from reel.blame.replaying import writers
-from reel.blame.rewriting import lines_of
 from reel.blame.steps import Edit, Look
 
 T = TypeVar("T")
@@ -28,18 +27,18 @@ class Version:
     Args:
         time: when its author made it, in seconds since 1970. A commit that was rebased or amended keeps it.
         text: the whole file.
-        before: the id of the commit before it that changed the file; None if it made the file.
+        before: the commit before it that changed the file; None if it made the file.
         is_plain: whether the file was changed from one known text: a merge has several, and a shallow clone none.
     """
 
     time: int
     text: str
-    before: str | None = None
+    before: Version | None = None
     is_plain: bool = True
 
 
 class Origin(NamedTuple):
-    """Where a line comes from: the id of a commit, and the line's number in its text, counted from 0."""
+    """Where a line comes from: a commit, by its id, and the line's number in its text, counted from 0."""
 
     commit: str
     line: int
@@ -50,14 +49,14 @@ class History:
     """What git knows of a file.
 
     Args:
-        versions: the commits that its lines come from, and those before them.
-        newest: the newest commit that changed it; None if there is none.
-        origins: where each of its lines comes from; None if it is not committed.
+        newest: the newest commit that changed it.
+        origins: where each line of its text comes from.
+        versions: the commits that they come from, by their ids. What is not here is not known.
     """
 
+    newest: Version
+    origins: Sequence[Origin]
     versions: Mapping[str, Version]
-    newest: str | None
-    origins: Sequence[Origin | None]
 
 
 def blame(text: str, steps: Iterable[Edit[T] | Look], history: History | None = None) -> list[T | None]:
@@ -66,32 +65,24 @@ def blame(text: str, steps: Iterable[Edit[T] | Look], history: History | None = 
     Args:
         text: the file.
         steps: the edits and looks at it, from the oldest to the newest.
-        history: what git knows of it.
+        history: what git knows of it; None if it is in no commit.
     """
-    steps = list(steps)
+    known = list(steps)
     if history is None:
-        return writers(None, steps, text)
-    newest = history.versions[history.newest] if history.newest else None
-    here = writers(newest.text if newest else None, _between(steps, newest, None), text)
-    committed: dict[str, list[T | None]] = {}
-    found = []
-    for at, origin in enumerate(history.origins):
-        if origin is None:
-            found.append(here[at])
-            continue
-        if origin.commit not in committed:
-            committed[origin.commit] = _written_for(history.versions, origin.commit, steps)
-        found.append(committed[origin.commit][origin.line])
-    return found
+        return writers(None, known, text)
+    committed = _committed(history, known)
+    return writers(history.newest.text, _between(known, history.newest, None), text, committed)
 
 
-def _written_for(versions: Mapping[str, Version], commit: str, steps: Sequence[Edit[T] | Look]) -> list[T | None]:
-    """Return who wrote each line of a commit since the one before it."""
-    version = versions[commit]
-    if not version.is_plain:
-        return [None] * len(lines_of(version.text))
-    before = None if version.before is None else versions[version.before]
-    return writers(before.text if before else None, _between(steps, before, version), version.text)
+def _committed(history: History, steps: Sequence[Edit[T] | Look]) -> list[T | None]:
+    """Return who wrote the lines of the newest commit: each between the commit that it came with and the one before."""
+    by: dict[str, list[T | None]] = {}
+    for name, version in history.versions.items():
+        if version.is_plain:
+            first = version.before
+            text = None if first is None else first.text
+            by[name] = writers(text, _between(steps, first, version), version.text)
+    return [by[origin.commit][origin.line] if origin.commit in by else None for origin in history.origins]
 
 
 def _between(steps: Sequence[Edit[T] | Look], first: Version | None, last: Version | None) -> list[Edit[T] | Look]:

@@ -36,7 +36,9 @@ class File:
     lines: list[Written] = field(default_factory=list)
     steps: list[Edit[str] | Look] = field(default_factory=list)
     versions: dict[str, Version] = field(default_factory=dict)
-    newest: str | None = None
+    newest: Version | None = None
+    # Where the lines of the newest commit come from.
+    origins: list[Origin] = field(default_factory=list)
     # Whether somebody whom no tool sees has changed it since a tool saw it.
     unseen: bool = True
     # Whether of some edits nobody knows whether they were done.
@@ -49,9 +51,9 @@ class File:
         return "".join(f"{line.text}\n" for line in self.lines)
 
     @property
-    def history(self) -> History:
+    def history(self) -> History | None:
         """What git knows of it."""
-        return History(self.versions, self.newest, [line.origin for line in self.lines])
+        return None if self.newest is None else History(self.newest, self.origins, self.versions)
 
     def _time(self) -> int:
         return next(self._numbers) * 10_000
@@ -131,13 +133,14 @@ class File:
 
     def commit(self) -> None:
         """Commit it, if it was changed."""
-        if self.newest is not None and self.versions[self.newest].text == self.text:
+        if self.newest is not None and self.newest.text == self.text:
             return
         name = f"commit {next(self._numbers)}"
-        self.versions[name] = Version(self._time() // 1000, self.text, self.newest)
-        self.newest = name
+        self.newest = self.versions[name] = Version(self._time() // 1000, self.text, self.newest)
+        self.origins = []
         for at, line in enumerate(self.lines):
             line.origin = line.origin or Origin(name, at)
+            self.origins.append(line.origin)
 
 
 def _instead(old: list[Written], new: list[Written]) -> list[Written]:

@@ -152,10 +152,13 @@ def test_the_ends_of_lines() -> None:
 
 
 def history(*texts: str, origins: str) -> History:
-    """Return a history with a commit at second 10, 20, …; origins are the numbers of the commits, ``-`` for none."""
-    versions = {str(at): Version(10 * (at + 1), text, str(at - 1) if at else None) for at, text in enumerate(texts)}
-    rows = [None if name == "-" else Origin(name, at) for at, name in enumerate(origins)]
-    return History(versions, str(len(texts) - 1), rows)
+    """Return a history with a commit at second 10, 20, …; origins are the numbers of the commits, line by line."""
+    versions: dict[str, Version] = {}
+    newest: Version | None = None
+    for at, text in enumerate(texts):
+        newest = versions[str(at)] = Version(10 * (at + 1), text, newest)
+    assert newest is not None
+    return History(newest, [Origin(name, at) for at, name in enumerate(origins)], versions)
 
 
 def test_a_line_that_is_older_than_the_conversation() -> None:
@@ -179,11 +182,12 @@ def test_an_edit_between_two_commits() -> None:
     text = CODE.replace("42", "44")
 
     assert "-e----" == named(text, edit, history=history(CODE, text, origins="010000"))
-    assert "-e----" == named(text, edit, history=history(CODE, origins="0-0000"))
+    assert "-e----" == named(text, edit, history=history(CODE, origins="000000"))
 
 
 def test_a_merge() -> None:
     """What came with a merge has several texts before it, and is not known."""
-    merged = History({"m": Version(10, CODE, is_plain=False)}, "m", [Origin("m", at) for at in range(6)])
+    merge = Version(10, CODE, is_plain=False)
+    merged = History(merge, [Origin("m", at) for at in range(6)], {"m": merge})
 
     assert "------" == named(CODE, WRITE, history=merged)
