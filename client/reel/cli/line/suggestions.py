@@ -20,6 +20,7 @@ _SYNONYMS = {
     "follow": "tail watch stream subscribe",
     "usage": "tokens cost spent",
     "diff": "compare cmp",
+    "blame": "annotate praise who",
     "tree": "branches graph",
     "view": "browser browse web html gui ui",
     "log": "history events reflog journal audit",

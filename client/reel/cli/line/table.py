@@ -35,7 +35,7 @@ GROUPS = (
         "reading",
         (
             *("list", "search", "show", "follow", "wait", "info", "log", "files", "how"),
-            *("usage", "diff", "tree", "view"),
+            *("usage", "diff", "blame", "tree", "view"),
         ),
     ),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),

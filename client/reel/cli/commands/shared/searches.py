@@ -17,13 +17,15 @@ from reel.reading.short_names import short_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal
+    from typing import Literal, TypeVar
 
     from reel.cli.line.context import Context
-    from reel.replies import Hit, HitsPage
+    from reel.replies import Edit, Hit, HitsPage
     from reel.requests import Call
     from reel.sync.client import Client
     from reel.sync.methods import Methods
+
+    Named = TypeVar("Named", Hit, Edit)
 
 # The daemon takes as many directories.
 _DIRECTORIES = 100
@@ -120,8 +122,8 @@ def with_whole_names(asked: Methods, query: str, *, strict: bool) -> str:
     return query
 
 
-def as_people_read(asked: Methods, hits: list[Hit]) -> list[Hit]:
-    """Return a page of hits with the short forms of their conversations' names: one request, if a name has one."""
+def as_people_read(asked: Methods, hits: list[Named]) -> list[Named]:
+    """Return hits, or edits, with the short forms of their conversations' names: one request, if a name has one."""
     if not any(next(short_forms(hit.name), None) for hit in hits):
         return hits
     if asked.server is None:

@@ -256,6 +256,20 @@ COMMANDS = (
         "status 1 if they differ.",
     ),
     Command(
+        "blame",
+        "PATH",
+        "say which conversation wrote each line of a file, or PATH:LINE",
+        "blame",
+        "reel blame src/app.py\n  reel blame src/app.py:12",
+        (_COLOR, _NO_PAGER),
+        notes="It finds the edits of the file in all conversations, and compares them with the\n"
+        "file and with git. What a person wrote, or what two edits may have written, is\n"
+        "not known, and is a - here; lines such as } are known only between others. With\n"
+        "gone, the message is not in its conversation now: it was undone, rewound or\n"
+        "compacted. With PATH:LINE, it says what was asked. git has two seconds. Exits\n"
+        "with status 1 if nothing is known.",
+    ),
+    Command(
         "tree",
         "[NAME]",
         "show the branches inside a conversation",

@@ -1,0 +1,141 @@
+"""A file as it stands, and which edit of a conversation wrote each line of it: what ``reel blame`` tells."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from reel import requests
+from reel.base.light_typing import TYPE_CHECKING
+from reel.base.place import directories
+from reel.blame.rewriting import lines_of, words_of
+from reel.blame.steps import Edit, Look
+from reel.blame.versions import blame
+from reel.cli.commands.shared.git import GitFailed
+from reel.cli.commands.shared.git_history import Known, git_history
+from reel.cli.line.arguments import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from reel.cli.line.context import Context
+    from reel.replies import Edit as Row
+
+# Bytes of a file that are read. Nobody writes a line of a larger one, and each line costs time.
+_LARGEST = 8_000_000
+# How many milliseconds an answer waits for what was just said, and how many edits a page has.
+_PATIENCE, _PAGE = 500, 1000
+
+
+class Blamed(NamedTuple):
+    """A file with the writers of its lines; None for a line whose writer is not known.
+
+    Args:
+        lines: the lines, without their ends.
+        writers: the edits that wrote them.
+        edits: how many edits of the file are known.
+        behind: how many events the daemon has not looked at yet.
+    """
+
+    lines: Sequence[str]
+    writers: Sequence[Row | None]
+    edits: int
+    behind: int
+
+
+def blamed_file(ctx: Context, path: str) -> Blamed:
+    """Return a file with the writers of its lines. If git does not answer, a warning says so.
+
+    Raises:
+        UsageError: the file is none, or not a text, or the daemon is older than this.
+    """
+    text = _read(path)
+    known = _history(ctx, os.path.realpath(path))
+    rows, behind = _edits(ctx, _names(path, known))
+    found = blame(text, steps_of(rows), None if known is None else known.history)
+    wrote = sum(row.deed == "wrote" for row in rows)
+    return Blamed([words_of(line) for line in lines_of(text)], found, wrote, behind)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LARGEST + 1)
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory; name a file in it") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    if len(content) > _LARGEST:
+        raise UsageError(f"{path} has more than {_LARGEST // 1_000_000} MB; blame is for files that people write")
+    if b"\0" in content:
+        raise UsageError(f"{path} is not a text: it has a NUL byte")
+    return content.decode(errors="replace")
+
+
+def _history(ctx: Context, path: str) -> Known | None:
+    try:
+        return git_history(path)
+    except GitFailed as error:
+        ctx.out.warn(f"{error}; without it, more lines are not known")
+        return None
+
+
+def _names(path: str, known: Known | None) -> list[str]:
+    """Return the paths that a file may be named by: as it was typed, as it is, in other worktrees, before a rename."""
+    found = [os.path.abspath(path), os.path.realpath(path)]
+    for place in (os.path.abspath(path), os.path.realpath(path)):
+        directory, own = os.path.split(place)
+        found += [os.path.join(each, own) for each in directories(directory)]
+    if known is not None:
+        found += [os.path.join(top, name) for top in directories(known.top) for name in known.names]
+    return list(dict.fromkeys(name.encode(errors="replace").decode(errors="replace") for name in found))
+
+
+def _edits(ctx: Context, paths: Sequence[str]) -> tuple[list[Row], int]:
+    """Return what was done to a file, from the oldest to the newest, and how far the daemon is behind."""
+    if ctx.client.server is None:
+        ctx.client.ping()
+    if ctx.client.server is None or "edits" not in ctx.client.server.features:
+        raise UsageError(
+            "the daemon is older than this command and lists no edits; start the new one with: reel stop; reel start"
+        )
+    rows: list[Row] = []
+    behind = 0
+    with ctx.out.waiting("looking for edits"):
+        for path in paths:
+            for page in ctx.client.pages(requests.edits(path, limit=_PAGE, wait=_PATIENCE)):
+                rows += [row for row in page.edits if row.deed != "ran"]
+                behind = max(behind, page.behind)
+    # Edits of one moment come in the opposite order of their calls.
+    rows.reverse()
+    return sorted(_once(rows), key=said), behind
+
+
+def said(row: Row) -> int:
+    """Return when an edit was said."""
+    return row.time if row.sent is None else row.sent
+
+
+def _once(rows: Iterable[Row]) -> list[Row]:
+    """Return edits without copies: a session that was continued in a new file has the calls of the one before."""
+    found: dict[object, Row] = {}
+    for row in sorted(rows, key=lambda row: row.id):
+        found.setdefault((row.call, row.deed, row.path, said(row), row.before, row.after), row)
+    return list(found.values())
+
+
+def steps_of(rows: Iterable[Row]) -> list[Edit[Row] | Look]:
+    """Return what was done to a file as blaming needs it. Of a text that is cut, nothing is certain."""
+    return [
+        Look(said(row))
+        if row.deed == "read"
+        else Edit(
+            row,
+            said(row),
+            row.after or "",
+            None if row.whole else row.before,
+            whole=row.whole,
+            done=row.answered and not row.cut,
+        )
+        for row in rows
+    ]
