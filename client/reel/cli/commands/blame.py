@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from reel.replies import Edit
 
 _LINE = re.compile(r"(.+):(\d+)")
-# How many messages are read to find what was asked, at first and then.
-_LOOK_BACK = (20, 1000, 10_000)
+# How many seqs before an edit are looked at to find what was asked, at first and then.
+_LOOK_BACK = (50, 1000, 10_000)
 
 
 def blame(ctx: Context) -> int:
@@ -83,7 +83,7 @@ def _tools(ctx: Context, writers: Iterable[Edit | None]) -> dict[str, str]:
     """Return the names of the tools that were called, by the ids of the calls."""
     found: dict[str, str] = {}
     for agent, seq in dict.fromkeys((writer.agent, writer.seq) for writer in writers if writer):
-        for message in ctx.client.messages(agent, last=1, at=seq).messages:
+        for message in ctx.client.messages(agent, since=seq - 1, limit=1, at=seq).messages:
             found |= {block["id"]: block["name"] for block in message["content"] if block["type"] == "tool_call"}
     return found
 
@@ -113,16 +113,19 @@ def _reading(writer: Edit) -> Sequence[str]:
 
 def _asked(ctx: Context, writer: Edit) -> tuple[int, str] | None:
     """Return the newest words of a person before an edit, with their message."""
-    seen = 0
-    for last in _LOOK_BACK:
-        messages = ctx.client.messages(writer.agent, last=last, at=writer.seq).messages
-        for message in reversed(messages[: len(messages) - seen]):
-            words = "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
-            if message["role"] == "user" and words.strip():
-                return message["seq"], words
-        seen = len(messages)
-        if seen < last:
-            break
+    for back in _LOOK_BACK:
+        since = max(writer.seq - back, 0)
+        found: tuple[int, str] | None = None
+        # A position inside of a command is its end, which may be far behind.
+        for page in ctx.client.pages(requests.messages(writer.agent, since=since, limit=back, at=writer.seq)):
+            for message in page.messages:
+                words = "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
+                if message["role"] == "user" and message["seq"] < writer.seq and words.strip():
+                    found = message["seq"], words
+            if page.messages and page.messages[-1]["seq"] >= writer.seq:
+                break
+        if found is not None or not since:
+            return found
     return None
 
 

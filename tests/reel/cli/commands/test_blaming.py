@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.said.messages import NewMessage
+from reel.said.messages import NewMessage, NewToolCallBlock, ToolResultBlock
 from reel.sync.client import Client
 from tests.reel.cli.conftest import Reel
 
@@ -22,15 +22,10 @@ def wrote(client: Client, name: str, path: Path | str, text: str, before: str | 
     call = f"call-{path}-{len(text)}-{before}"
     arguments = json.dumps({"file_path": str(path), **texts})
     tool = "Write" if before is None else "Edit"
-    said: NewMessage = {
-        "role": "assistant",
-        "content": [{"type": "tool_call", "id": call, "name": tool, "arguments": arguments}],
-    }
-    result: NewMessage = {
-        "role": "tool",
-        "content": [{"type": "tool_result", "tool_call_id": call, "content": "done"}],
-    }
-    return client.add(name, [said, result]).first
+    block: NewToolCallBlock = {"type": "tool_call", "id": call, "name": tool, "arguments": arguments}
+    result: ToolResultBlock = {"type": "tool_result", "tool_call_id": call, "content": "done", "is_error": False}
+    said: list[NewMessage] = [{"role": "assistant", "content": [block]}, {"role": "tool", "content": [result]}]
+    return client.add(name, said).first
 
 
 @pytest.fixture
@@ -71,6 +66,24 @@ def test_a_line(reel: Reel, client: Client, name: str, place: Path) -> None:
     assert (True, None, []) == (before["live"], before["gone"], before["clones"])
     assert (False, "restore", [f"{name}-2"]) == (after["live"], after["gone"]["kind"], after["clones"])
     assert f"undone by #{after['gone']['seq']}; {name}-2 has it" in reel("blame", "a.py:2").out
+
+
+def test_an_edit_in_the_middle_of_a_command(reel: Reel, client: Client, name: str, place: Path) -> None:
+    """An import adds many messages at once; what was asked before an edit is what was asked before it there."""
+    path = place / "a.py"
+    block: NewToolCallBlock = {
+        "type": "tool_call",
+        "id": "c1",
+        "name": "Write",
+        "arguments": json.dumps({"file_path": str(path), "content": CODE}),
+    }
+    result: ToolResultBlock = {"type": "tool_result", "tool_call_id": "c1", "content": "done", "is_error": False}
+    call: NewMessage = {"role": "assistant", "content": [block]}
+    client.add(name, ["Be brief", call, {"role": "tool", "content": [result]}, "Now another thing"], create=True)
+    path.write_text(CODE)
+    (row,) = reel("blame", "a.py:1", "--json").documents
+
+    assert ("Write", "Be brief") == (row["tool"], row["asked"]["text"])
 
 
 def test_by_any_path(reel: Reel, client: Client, name: str, place: Path) -> None:

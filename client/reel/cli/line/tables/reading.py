@@ -258,7 +258,7 @@ COMMANDS = (
     Command(
         "blame",
         "PATH",
-        "say which conversation wrote each line of a file, or PATH:LINE",
+        "say which conversation wrote each line of a file",
         "blame",
         "reel blame src/app.py\n  reel blame src/app.py:12",
         (_COLOR, _NO_PAGER),
