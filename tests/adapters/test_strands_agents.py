@@ -150,6 +150,36 @@ def test_an_undo(daemon: Daemon, client: Client, session: str) -> None:
     assert ["Hi.", "Hello.", "What is a tape deck?", "Well?", "Right."] == texts(agent_of(daemon, session))
 
 
+def test_an_undo_of_a_turn(daemon: Daemon, client: Client, session: str) -> None:
+    """A whole turn is taken back at once, with its calls and results, and one undo brings it back."""
+    first = agent_of(daemon, session, words("Hello."), [CALL], words("It plays tapes."))
+    first("Hi.")
+    first("What is a tape deck?")
+
+    client.undo_turn(name_of(session))
+    assert ["Hi.", "Hello."] == texts(agent_of(daemon, session))
+    client.undo(name_of(session))
+    assert said(first) == said(agent_of(daemon, session))
+
+
+def test_a_redaction(daemon: Daemon, client: Client, session: str) -> None:
+    """After a redaction of the messages that show a word, it is in no file, and the session goes on."""
+    word = "swordfish"
+    call = {"toolUse": {"toolUseId": "c1", "name": "look_up", "input": {"word": word}}}
+    first = agent_of(daemon, session, [call], words(f"{word} is a fish."), words("Yes."))
+    first(f"What is a {word}?")
+    shown = [message["seq"] for message in client.iter_messages(name_of(session)) if word in str(message["content"])]
+
+    client.redact(name_of(session), seqs=shown)
+
+    files = b"".join(path.read_bytes() for path in Path(daemon.database).parent.glob("*.db*"))
+    assert word.encode() not in files
+    again = agent_of(daemon, session, words("Yes."))
+    again("Are you sure?")
+    roles = [message["role"] for message in again.messages]
+    assert ["user", "assistant", "user", "assistant", "user", "assistant"] == roles
+
+
 def test_a_conversation_of_others(daemon: Daemon, client: Client, session: str) -> None:
     """A conversation that others have begun goes on, whatever manages the memory; so does a clone."""
     client.create(name_of(session))
@@ -157,6 +187,7 @@ def test_a_conversation_of_others(daemon: Daemon, client: Client, session: str) 
 
     first = agent_of(daemon, session, words("It plays."), conversation_manager=SlidingWindowConversationManager(9))
     first("What does it do?")
+    assert ["Hi.", "Hello.", "What does it do?"] == [each["content"][0]["text"] for each in first.model.sent[0]]
     client.clone(name_of(session), name_of(f"{session}-other"))
 
     assert ["Hi.", "Hello.", "What does it do?", "It plays."] == texts(agent_of(daemon, session))

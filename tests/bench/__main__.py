@@ -61,7 +61,7 @@ SETS = {
         Row("agent-framework", 25, frameworks.agent_framework),
         Row("langgraph", 60, frameworks.langgraph),
         Row("google-adk", 60, frameworks.google_adk),
-        Row("turns", 90, turns.turns),
+        Row("turns", 400, turns.turns),
         Row("two-at-once", 40, frameworks.two_at_once),
         Row("live", 15, frameworks.live),
     ),
