@@ -189,7 +189,8 @@ class Reader:
 
     def _values(self, thread: Thread, checkpoint: Checkpoint) -> dict[str, Any]:
         found = {}
-        for channel in (*checkpoint.data["values"], *checkpoint.data["same"]):
+        data = checkpoint.data
+        for channel in (*data["values"], *data["same"], *data.get("more", ())):
             held = thread.holder(checkpoint, channel)
             with suppress(values.NotAValue):  # it was redacted
                 if held is not None:

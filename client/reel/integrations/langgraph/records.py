@@ -6,7 +6,7 @@ Any client may add a record under the same key. Records of a different shape, or
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.values import to_json
@@ -19,6 +19,9 @@ KIND = "command"
 KEY = "langgraph"
 # The channel of the input.
 _INPUT = "__start__"
+# How the text of a list begins, and how it ends, with the list that has its encoding.
+_LIST = '["msgpack",['
+_END = "]]"
 # The name under which a saver writes.
 CLIENT = "langgraph"
 
@@ -96,6 +99,25 @@ def is_value(text: Any) -> bool:
     return type(text) is str and text.startswith('["')
 
 
+def growth(before: str, value: str) -> str | None:
+    """Return what a list has in addition to an earlier one, as the end of its text; ``None`` if it is no such list.
+
+    Both are serialized values, and so are lists of an encoding and a content. The text of the earlier one, up to the
+    brackets at its end, and that end are the text of the later one.
+    """
+    shared = len(before) - len(_END)
+    if not (before.startswith(_LIST) and before.endswith(_END) and value.startswith(before[:shared])):
+        return None
+    rest = value[shared:]
+    return rest if rest[:1] in (",", "]") and len(rest) < shared else None
+
+
+def grown_by(text: str, rests: Sequence[str]) -> str:
+    """Return the text of a list, given an earlier one and what was added to it since, in order."""
+    *before, last = rests
+    return "".join([text[: -len(_END)], *(rest[: -len(_END)] for rest in before), last])
+
+
 def is_checkpoint(data: Mapping[str, Any]) -> bool:
     """Whether a record is a checkpoint."""
     match data:
@@ -106,9 +128,14 @@ def is_checkpoint(data: Mapping[str, Any]) -> bool:
                 and type(values) is type(same) is dict
                 and _are(str, values.values())
                 and _are(int, same.values())
+                and _is_growth(data.get("more", {}))
                 and ("messages" not in data or _is_conversation(data["messages"], is_nested=space != ""))
             )
     return False
+
+
+def _is_growth(found: Any) -> bool:
+    return type(found) is dict and all(_is_row(row, int, str) and row[1].endswith(_END) for row in found.values())
 
 
 def _is_conversation(found: Any, *, is_nested: bool) -> bool:

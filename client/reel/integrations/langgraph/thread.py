@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ from reel.integrations.langgraph.records import (
     are_hidden,
     are_writes,
     data_in,
+    grown_by,
     is_checkpoint,
     is_value,
     record,
@@ -95,14 +96,22 @@ class Post:
 
     Args:
         data: the content of the record.
+        left: returns the content that is left of it if the thread is deleted before it is added.
     """
 
-    __slots__ = ("data", "is_added", "record")
+    __slots__ = ("data", "is_added", "left", "record")
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> None:
         self.data = data
+        self.left = left
         self.record = record(data)
         self.is_added = False
+
+    def leave(self) -> None:
+        """Keep only what is left of it after the thread was deleted."""
+        if self.left is not None:
+            self.data, self.left = self.left(), None
+            self.record = record(self.data)
 
 
 class Thread:
@@ -138,8 +147,13 @@ class Thread:
         self.forget()
 
     def outlives(self, places: Iterable[tuple[str, str]]) -> bool:
-        """Whether a run that has put one of these checkpoints began before the thread was deleted."""
-        return not self._deleted.isdisjoint(places)
+        """Whether a run that follows one of these checkpoints began before the thread was deleted.
+
+        After that, a checkpoint which is not there was deleted, or such a run is yet to put it.
+        """
+        return bool(self._deleted) and any(
+            place in self._deleted or (place[1] != "" and place not in self.all) for place in places
+        )
 
     def note_outliving(self, place: tuple[str, str]) -> None:
         """Note a checkpoint that such a run has put."""
@@ -170,6 +184,8 @@ class Thread:
         self.by_seq: dict[int, Checkpoint] = {}
         # The messages that the framework received of a conversation without a checkpoint.
         self.outset: Checkpoint | None = None
+        # Of each channel whose values grow, the one that was read last: its checkpoint and its text.
+        self._grown: dict[tuple[str, str], tuple[int, str]] = {}
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
@@ -190,9 +206,9 @@ class Thread:
         self._latest: dict[str, Checkpoint] = {}
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
 
-    def post(self, data: Mapping[str, Any]) -> Post:
+    def post(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
         """Queue a record: the next holder of the lock adds it."""
-        made = Post(data)
+        made = Post(data, left)
         self._posts.append(made)
         return made
 
@@ -207,12 +223,14 @@ class Thread:
         return found
 
     def withdraw_outliving(self) -> None:
-        """Remove from the queue what follows a checkpoint that was deleted: nobody would read it."""
+        """Leave what was deleted out of the queue, and what follows a checkpoint that is gone: nobody would read it."""
         for post in [*self._posts]:
-            place = post.data.get("ns"), post.data.get("to")
+            place = post.data.get("ns", ""), post.data.get("to", "")
             if place in self._deleted and place not in self.all:
                 post.is_added = True
                 self.withdraw(post)
+            elif self.outlives([place]):
+                post.leave()
 
     def withdraw(self, post: Post) -> None:
         """Remove a record from the queue."""
@@ -376,8 +394,26 @@ class Thread:
         """Return the checkpoint that stores a channel's value, and the value as text, or ``None`` if none stores it."""
         seq = checkpoint.data["same"].get(channel)
         found = checkpoint if seq is None else self.by_seq.get(seq)
-        value = None if found is None else found.data["values"].get(channel)
+        value = None if found is None else self._value(found, channel)
         return None if found is None or value is None else (found, value)
+
+    def _value(self, checkpoint: Checkpoint, channel: str) -> str | None:
+        """Return a value that a checkpoint stores itself, or as what it adds to that of an earlier one."""
+        place = checkpoint.space, channel
+        rests: list[str] = []
+        at: Checkpoint | None = checkpoint
+        while at is not None and (grown := at.data.get("more", {}).get(channel)) is not None:
+            known, text = self._grown.get(place, (0, ""))
+            if at.seq == known:
+                break
+            rests.append(grown[1])
+            at = self.by_seq.get(grown[0]) if grown[0] < at.seq else None
+        else:
+            text = "" if at is None else at.data["values"].get(channel, "")
+        if not rests or not text:
+            return text or None
+        self._grown[place] = checkpoint.seq, grown_by(text, rests[::-1])
+        return self._grown[place][1]
 
     def listed(self, space: str | None) -> list[Checkpoint]:
         """Return the checkpoints of a namespace, or of all, that are not hidden."""

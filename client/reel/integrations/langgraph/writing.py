@@ -22,7 +22,7 @@ from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.logs import PAGE, Logs
-from reel.integrations.langgraph.records import Checkpoint, record
+from reel.integrations.langgraph.records import Checkpoint, growth, record
 from reel.integrations.langgraph.thread import SHORT, Node, Post, Thread, Threads
 from reel.wire.frames import too_large
 
@@ -108,7 +108,7 @@ class Writer:
         given: Sequence[Any] = ()
         for channel, value in checkpoint["channel_values"].items():
             if outlives:
-                value = thread.not_deleted(value)  # noqa: PLW2901 - what is stored of it
+                value = _left(thread, self._serde, value)  # noqa: PLW2901 - what is stored of it
             held = None
             if parent is not None and channel in now and channel not in new_versions:
                 held = parent if before.get(channel) == now[channel] else None
@@ -128,7 +128,7 @@ class Writer:
             elif found is not None or channel in new_versions or not outlives:
                 text = values.dump(self._serde, value)
                 if not (outlives and thread.was_deleted(text)):
-                    data["values"][channel] = text
+                    _store(thread, data, channel, text, parent)
         # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
@@ -153,6 +153,7 @@ class Writer:
             self.logs.read(thread)
             thread.given.update(thread.nodes)
             from_ = None
+        thread.withdraw_outliving()
         waiting = thread.posted(self.logs.room() - size)
         try:
             said = _named(thread, data, last, waiting, is_replaced=from_ is not None)
@@ -206,6 +207,19 @@ class Writer:
         return parts if rest <= room else [*parts, []]
 
 
+def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent: Checkpoint | None) -> None:
+    """Store a new value of a channel: of a list that has grown, only what it has in addition.
+
+    The record of an input is no place to begin with: it is redacted as a whole, with the message that it brought.
+    """
+    before = None if parent is None else thread.holder(parent, channel)
+    rest = None if before is None or before[0].is_input() else growth(before[1], text)
+    if before is None or rest is None:
+        data["values"][channel] = text
+    else:
+        data.setdefault("more", {})[channel] = [before[0].seq, rest]
+
+
 def _named(
     thread: Thread,
     data: Mapping[str, Any],
@@ -230,6 +244,14 @@ def _named(
         if each.data.get("ns") or (parent is not None and each.data.get("to") == parent.id):
             seqs.append(seq)
     return [messages.with_copies(message, seqs) for message, _ in new]
+
+
+def _left(thread: Thread, serde: SerializerProtocol, value: Any) -> Any:
+    """Return a value without what was deleted with its thread; the input of a subgraph is a map of channels."""
+    if type(value) is not dict:
+        return thread.not_deleted(value)
+    left = {channel: thread.not_deleted(inside) for channel, inside in value.items()}
+    return {channel: inside for channel, inside in left.items() if not thread.was_deleted(values.dump(serde, inside))}
 
 
 def _places(config: RunnableConfig, checkpoint_id: str | None) -> list[tuple[str, str]]:
@@ -262,16 +284,19 @@ class Written:
             raise InvalidParams("config: expected the checkpoint_id that the writes follow", field="config")
         self._place = space, checkpoint_id
         self._task, path = task
-        self._thread = threads.of(thread_id)
-        outlives = self._thread.outlives(_places(config, checkpoint_id))
-        self._rows = [
-            [WRITES_IDX_MAP.get(channel, number), channel, text]
-            for number, (channel, value) in enumerate(writes)
-            if (text := values.dump(serde, self._thread.not_deleted(value) if outlives else value))
-            and not (outlives and self._thread.was_deleted(text))
-        ]
-        data = {"to": self._place[1], "ns": space, "task": self._task, "path": path, "writes": self._rows}
-        self._post = self._thread.post(data)
+        self._thread = thread = threads.of(thread_id)
+        rows = [(WRITES_IDX_MAP.get(channel, number), channel, value) for number, (channel, value) in enumerate(writes)]
+        data = {"to": self._place[1], "ns": space, "task": self._task, "path": path}
+
+        def left() -> dict[str, Any]:
+            kept = [[index, channel, values.dump(serde, _left(thread, serde, value))] for index, channel, value in rows]
+            return {**data, "writes": [row for row in kept if not thread.was_deleted(row[2])]}
+
+        if thread.outlives(_places(config, checkpoint_id)):
+            self._post = thread.post(left())
+        else:
+            texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
+            self._post = thread.post({**data, "writes": texts}, left)
 
     def add(self, logs: Logs) -> None:
         """Add the writes, unless they exist already."""
@@ -283,4 +308,4 @@ class Written:
 
     def _is_there(self) -> bool:
         known = self._thread.writes.get(self._place, {})
-        return all(index >= 0 and (self._task, index) in known for index, _, _ in self._rows)
+        return all(index >= 0 and (self._task, index) in known for index, _, _ in self._post.data["writes"])
