@@ -185,7 +185,7 @@ async def serve(config: Config, supervisor: Supervisor, listening: _Listening, h
             LongWork(),
             RenderCache(),
             UnansweredRenderings(),
-            Search(store),
+            Search(store, config.tools),
             server.describe_connections,
             backups,
             ScheduledBackups(backups, config.backup, config.database, now),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 from reel.base.installation import install_command
 from reel.daemon.address import config_file, standard_database, standard_socket
 from reel.daemon.database_url import has_password, is_url, printable
+from reel.touches.describing import Described, WrongTable, described
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY
@@ -40,6 +41,8 @@ _HELP = {
     "connection.values": "values in one incoming message, nested ones included",
     "connection.max_open": "open connections",
 }
+# The section of the file that describes tools: each of its tables is one.
+_TOOLS = "tools"
 _NO_BACKUPS = "the database is on a server, whose own tools make backups of it (pg_dump); leave this setting out"
 
 
@@ -64,6 +67,8 @@ class Config(NamedTuple):
     metrics: Metrics = Metrics()
     retention: Retention = Retention()
     backup: Schedule = Schedule()
+    # The tools of which it is known what their calls do.
+    tools: Described = Described()
     # Why some settings count as not set.
     ignored: tuple[str, ...] = ()
     # Whether to exit at once if `reel stop` stopped the daemon before.
@@ -150,10 +155,11 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     given = parser.parse_args(arguments)
     try:
         found = _fitted(list(effective_settings(vars(given), os.environ, read_file(config_file()), defaults)))
+        tools = read_tools(config_file())
     except ArgumentTypeError as error:
         parser.exit(USAGE, f"reeld: {error}\n")
     config = _config({each.setting.name: each.value for each in found})
-    config = config._replace(ignored=tuple(each.ignored for each in found if each.ignored is not None))
+    config = config._replace(tools=tools, ignored=tuple(each.ignored for each in found if each.ignored is not None))
     on_server = is_url(config.database)
     if on_server and config.backup.directory is not None:
         parser.exit(USAGE, f"reeld: backup.directory: {_NO_BACKUPS}\n")
@@ -225,17 +231,7 @@ def read_file(path: str) -> dict[str, Any]:
     Raises:
         ArgumentTypeError: it cannot be read, or it has an unknown setting or an invalid value.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # Windows editors begin a file with a BOM
-        import tomllib  # noqa: PLC0415 - most have no file
-
-        tables = tomllib.loads(text)
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ArgumentTypeError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # not TOML, or not UTF-8
-        raise ArgumentTypeError(f"{path}: {error}") from error
+    tables = {name: value for name, value in _tables(path).items() if name != _TOOLS}
     known = {setting.name: setting for setting in SETTINGS}
     settings = dict(_flat(tables))
     for name in settings.keys() - known.keys():
@@ -243,6 +239,33 @@ def read_file(path: str) -> dict[str, Any]:
     return {
         name: known[name].convert(f"{path}: {name}", known[name].from_toml, value) for name, value in settings.items()
     }
+
+
+def read_tools(path: str) -> Described:
+    """Return the tools that a file describes beside the known ones.
+
+    Raises:
+        ArgumentTypeError: it cannot be read, or a table of a tool is wrong.
+    """
+    try:
+        return described(_tables(path).get(_TOOLS, {}))
+    except WrongTable as error:
+        raise ArgumentTypeError(f"{path}: {error}") from error
+
+
+def _tables(path: str) -> dict[str, Any]:
+    """Return what a file has; nothing if there is none."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")  # Windows editors begin a file with a BOM
+        import tomllib  # noqa: PLC0415 - most have no file
+
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ArgumentTypeError(f"{path}: {error.strerror}") from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise ArgumentTypeError(f"{path}: {error}") from error
 
 
 def _flat(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reel.daemon.address import config_file
+from reel.touches.tools import KNOWN
 from reel.version import PROTOCOL, __version__
 from reeld import memory_budget
 from reeld.config import SETTINGS, Agents, Config, parse
@@ -76,6 +77,15 @@ def test_a_file_with_a_byte_order_mark(file: Path) -> None:
     assert "debug" == parse([]).log_level
 
 
+def test_tools_in_the_file(file: Path) -> None:
+    """The file may describe tools, which are no settings."""
+    file.write_text("[tools.save_page]\nwrote = 'target'\nafter = 'body'\n")
+    config = parse([])
+
+    assert {"save_page"} == config.tools.tools.keys() - KNOWN.keys()
+    assert Config(config.socket, config.database, tools=config.tools) == config
+
+
 def test_defaults_of_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any setting, the paths are in the user's directories."""
     monkeypatch.delenv("REEL_SOCKET")
@@ -98,6 +108,8 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "sentence"),
     [
         ("sockt = 1", "unknown setting sockt; did you mean socket?"),
+        ("[tools.save]\nwrote = 'a'", "tools.save: after is missing, the argument with the text that is written"),
+        ("tools = 1", "tools: expected a table for each tool, such as [tools.save]"),
         ("requests = 1", "unknown setting requests; did you mean connection.requests?"),
         ("[agents]\nmaxlive = 1", "unknown setting agents.maxlive; did you mean agents.max_live?"),
         ("zzz = 1", "unknown setting zzz"),

@@ -15,7 +15,7 @@ from reel.touches.touch import Deed, Touch
 from reeld.search.finding import OutOfTime, Paths
 from reeld.search.index import log_of
 from reeld.search.texts import blocks_of
-from reeld.search.touched import DEEDS, DONE, plain
+from reeld.search.touched import DEEDS, DONE, plain, tools_of
 
 # Bytes of one text.
 MAX_TEXT = 64 << 10
@@ -171,7 +171,7 @@ def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, e
     if found is None:
         return None
     seq, kind, content, data_json, when, sent, uid, name, title = found
-    call, touch = _at(blocks_of(kind, content, data_json) or [], row.spot)
+    call, touch = _at(connection, blocks_of(kind, content, data_json) or [], row.spot)
     if touch is None:
         return None
     texts = {field: _cut(getattr(touch, field)) for field in ("before", "after", "command")}
@@ -197,12 +197,12 @@ def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, e
     }
 
 
-def _at(blocks: Sequence[Any], spot: Spot) -> tuple[str, Touch | None]:
+def _at(connection: sqlite3.Connection, blocks: Sequence[Any], spot: Spot) -> tuple[str, Touch | None]:
     """Return the id of a call, and what it did at a place."""
     block = blocks[spot.block] if spot.block < len(blocks) else {"type": "text"}
     if block["type"] != "tool_call":
         return "", None
-    touches = meant(block).touches
+    touches = meant(block, tools_of(connection)).touches
     return block["id"], touches[spot.number] if spot.number < len(touches) else None
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
+from reel.touches.describing import Described
 from reeld.search import touched, vocabulary, volumes
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
@@ -60,6 +61,7 @@ _MISSING = f"SELECT {_EVENT} FROM log.events WHERE id > ? AND id <= ? ORDER BY i
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
+_NO_OTHERS = Described()
 
 
 class LogError(Storage):
@@ -117,8 +119,13 @@ def close_log(connection: sqlite3.Connection) -> None:
         log.close()
 
 
-def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
+def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: Described = _NO_OTHERS) -> None:
     """Set up the writing connection: create the tables, and attach the log.
+
+    Args:
+        connection: to the index.
+        database: the log.
+        described: the tools whose calls are known.
 
     Raises:
         Outdated: the index must be rebuilt.
@@ -144,15 +151,17 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog) -> None:
         volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
-    touched.prepare(connection)
+    touched.prepare(connection, described)
+    touched.know(connection, described)
     if version != VERSION:  # an earlier program would not erase what is in the table: it builds the index again
         connection.execute(f"PRAGMA user_version = {VERSION}")
     _attach(connection, database)
     _cut_back(connection)
 
 
-def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog) -> None:
+def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog, described: Described = _NO_OTHERS) -> None:
     """Set up a reading connection."""
+    touched.know(connection, described)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA cache_size = -4096")
     connection.text_factory = _decoded

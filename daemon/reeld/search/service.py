@@ -19,6 +19,7 @@ import anyio
 
 from reel.base.errors import Storage
 from reel.daemon.address import state_directory
+from reel.touches.describing import Described
 from reeld.search import finding, index
 from reeld.search.edit_pages import EditPages
 from reeld.search.hit_pages import HitPages
@@ -49,6 +50,7 @@ _READERS = 2
 # 11 per cent where every word was another one, with texts of 100 to 800 characters.
 _ROOM = 16 << 20
 _SHARE = 1 / 8
+_NO_OTHERS = Described()
 
 
 class Pauses:
@@ -72,10 +74,12 @@ class Search:
 
     Args:
         store: the log.
+        described: the tools whose calls are known.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, described: Described = _NO_OTHERS) -> None:
         self._store = store
+        self._described = described
         # How the index reads the log: its path, or a function that opens a connection to it.
         self._log = store.engine.open_log or store.path
         self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.engine.id)
@@ -277,12 +281,12 @@ class Search:
                 Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             else:
                 self._require_room_to_build()
-            setup = partial(index.prepare, database=self._log)
+            setup = partial(index.prepare, database=self._log, described=self._described)
             self._is_damaged = self._is_removed = False
             self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))
             writer = await stack.enter_async_context(self._open_index(setup, readonly=False))
             self.indexed = await writer.run(index.progress)
-            setup = partial(index.prepare_reader, database=self._log)
+            setup = partial(index.prepare_reader, database=self._log, described=self._described)
             readers = [await stack.enter_async_context(self._open_index(setup, readonly=True)) for _ in range(_READERS)]
             self._readers, self.problem, self._writer = readers, None, writer
             self._opened.set()

@@ -15,8 +15,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from reel.touches.describing import Described
 from reel.touches.outcomes import outcome_of
 from reel.touches.reading import meant
+from reel.touches.tools import KNOWN, Tool
 from reel.touches.touch import Deed, Touch
 
 # A new number empties the table of every index, which is then filled again: for changes of its columns, and of what
@@ -28,7 +30,7 @@ DEEDS: tuple[Deed, ...] = ("read", "wrote", "ran")
 _PATH = 4096
 _COMMAND = 4096
 _TABLES = """
-CREATE TABLE touched (version INTEGER NOT NULL, event INTEGER NOT NULL) STRICT;
+CREATE TABLE touched (version INTEGER NOT NULL, described INTEGER NOT NULL, event INTEGER NOT NULL) STRICT;
 -- Of a call: its event, its place among the blocks, its id as a number, what became of it (a bit for each deed that was
 -- not done; NULL before its result), the exit status, and the event of its result. Of what it did: its place, and the
 -- last part of a file's path.
@@ -69,13 +71,27 @@ class Message(NamedTuple):
     blocks: Sequence[Any]
 
 
-def prepare(connection: sqlite3.Connection) -> None:
-    """Create the table, empty, if there is none of this version."""
+def prepare(connection: sqlite3.Connection, described: Described) -> None:
+    """Create the table, empty, if there is none of this version that knows these tools."""
+    current = (VERSION, described.digest)
     if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'touched'").fetchone():
-        if connection.execute("SELECT version FROM touched").fetchone() == (VERSION,):
+        if connection.execute("SELECT version, described FROM touched").fetchone() == current:
             return
         connection.executescript("BEGIN IMMEDIATE; DROP TABLE touched; DROP TABLE touches; COMMIT")
-    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}; INSERT INTO touched VALUES ({VERSION}, 0); COMMIT")  # noqa: S608
+    values = f"{VERSION}, {described.digest}, 0"
+    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}; INSERT INTO touched VALUES ({values}); COMMIT")  # noqa: S608
+
+
+def know(connection: sqlite3.Connection, described: Described) -> None:
+    """Let a connection know tools beside those of the coding agents."""
+    if described.digest:
+        connection.tools = described.tools  # type: ignore[attr-defined]  # it is of a class of our own
+
+
+def tools_of(connection: sqlite3.Connection) -> Mapping[str, Tool]:
+    """Return the tools that a connection knows."""
+    tools: Mapping[str, Tool] = getattr(connection, "tools", KNOWN)
+    return tools
 
 
 def position(connection: sqlite3.Connection) -> int:
@@ -126,7 +142,7 @@ def _enter_calls(connection: sqlite3.Connection, message: Message) -> None:
     for place, block in enumerate(message.blocks):
         if block["type"] != "tool_call":
             continue
-        touches, marks_failures = meant(block)
+        touches, marks_failures = meant(block, tools_of(connection))
         key = _key(message.agent, block["id"])
         rows = [
             (message.event, place, number, message.agent, message.said, *columns, key, marks_failures)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reel.touches.describing import described
 from reeld.search import edits, index, touched
 from reeld.search.edits import END, Spot, WantedEdits
 from reeld.search.finding import Paths
@@ -317,6 +318,26 @@ def test_a_table_of_another_version(rows: Rows, connection: sqlite3.Connection, 
         assert [] == found(again)
         assert 1 == index.fill_touches(again)
         assert [event] == ids(again)
+
+
+def test_tools_that_were_described(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
+    """The calls of tools that were described later are known, those of before too, and of no other connection."""
+
+    class Knowing(sqlite3.Connection):
+        pass
+
+    event = called(rows, rows.agent(1), "save", {"target": "a", "body": "x"})
+    fill(connection)
+    assert [] == found(connection)
+    path = index.path_of(database)
+    tools = described({"save": {"wrote": "target", "after": "body"}})
+
+    with closing(sqlite3.connect(path, factory=Knowing, isolation_level=None)) as knowing:
+        index.prepare(knowing, database, tools)
+        assert event == index.fill_touches(knowing)
+        assert [(event, "a", "x")] == [(each["id"], each["path"], each["after"]) for each in found(knowing)]
+    with closing(opened(database)) as again:
+        assert 0 == touched.position(again)
 
 
 def test_a_part_of_the_missing_events(
