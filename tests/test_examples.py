@@ -311,7 +311,9 @@ def test_strands(daemon: Daemon) -> None:
         roles = [message["role"] for message in client.iter_messages("strands/ann/default")]
 
     assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
-    assert [] == [problem for problem in provider.problems if not problem.careless]
+    # The oldest versions write a call without words as an empty list of parts.
+    problems = [problem for problem in provider.problems if not problem.careless]
+    assert [] == [problem for problem in problems if problem.rule != "empty-content-array"]
     assert ["system", "user", "assistant", "tool", "assistant", "user"] == [
         message["role"] for message in provider.bodies[2]["messages"]
     ]

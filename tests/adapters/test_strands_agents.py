@@ -292,6 +292,17 @@ def test_states(daemon: Daemon, client: Client, session: str) -> None:
     assert "set by hand" == agent_of(daemon, session).state.get("one")
 
 
+def test_a_state_that_others_change(daemon: Daemon, client: Client, session: str) -> None:
+    """A program writes what it has changed, and takes back nothing that others have set meanwhile."""
+    first = agent_of(daemon, session, words("a"), state={"mine": 1, "yours": 1, "gone": 1})
+    client.add(name_of(session), [reel.state("new", 2), reel.state("yours", 2)])
+    first.state.set("mine", 3)
+    first.state.delete("gone")
+    first("x")
+
+    assert {"mine": 3, "yours": 2, "new": 2} == agent_of(daemon, session).state.get()
+
+
 def test_two_programs_at_once(daemon: Daemon, session: str) -> None:
     """Of what two programs say in turn in one session nothing is lost."""
     left = agent_of(daemon, session, words("a0"), words("a1"))
@@ -372,6 +383,18 @@ def test_a_session_is_deleted_for_good(
     assert client.agent(name_of(session + "x")).alive
     with pytest.raises(SessionException):
         repository.delete_session(session)
+
+
+def test_a_session_that_begins_again(daemon: Daemon, session: str) -> None:
+    """After a session was deleted, the same program begins it again, with its state."""
+    agent_of(daemon, session, state={"mood": "calm"})
+    manager = manager_of(daemon, session)
+    kept = manager.read_agent(session, "default")
+    manager.delete_session(session)
+
+    manager.create_agent(session, kept)
+
+    assert {"mood": "calm"} == agent_of(daemon, session).state.get()
 
 
 BLOCKS: list[Json] = [

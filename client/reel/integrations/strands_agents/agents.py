@@ -111,16 +111,19 @@ def read_agent(client: Client, name: str) -> SessionAgent | None:
     if not isinstance(record, dict):
         return None
     own = {key: value for key, value in values.items() if not key.startswith(_OWN)}
-    return SessionAgent.from_dict({**record, "state": {**own, **values.get(_OTHERS, {})}})
+    others = values.get(_OTHERS)
+    return SessionAgent.from_dict({**record, "state": {**own, **(others if isinstance(others, dict) else {})}})
 
 
-def write_agent(client: Client, agent: Named, given: SessionAgent, *, create: bool) -> None:
-    """Store an agent, and of its state what has changed.
+def write_agent(client: Client, agent: Named, given: SessionAgent, known: Json | None, *, create: bool) -> None:
+    """Store an agent, and of its state what this process has changed.
 
     Args:
         client: writes.
         agent: the agent of the daemon.
         given: what to store.
+        known: the state that this process has read or stored last; ``None`` if it has done neither. What others have
+            set since stays.
         create: whether the framework creates it; a conversation that others have begun goes on.
 
     Raises:
@@ -135,28 +138,38 @@ def write_agent(client: Client, agent: Named, given: SessionAgent, *, create: bo
     before = values.get(_AGENT)
     if isinstance(before, dict) and not create:
         given.created_at = before.get("created_at", given.created_at)
-    changes = _changes(values, given)
+    changes = _changes(values, given, known)
     if changes:
         client.add(agent.name, changes, create=create or None, tags=agent.tags if create else None)
 
 
-def _changes(values: Json, given: SessionAgent) -> list[Any]:
-    """Return the records that make the values beside a conversation those of an agent."""
+def _changes(values: Json, given: SessionAgent, known: Json | None) -> list[Any]:
+    """Return the records that bring what a process has changed into the values beside a conversation."""
     record = given.to_dict()
+    new = _as_values(record.pop("state"))
+    before = {key: value for key, value in values.items() if _is_of_state(key)} if known is None else _as_values(known)
+    gone = [no_state(key) for key in before if key not in new and key in values]
+    changed = {key: value for key, value in new.items() if _differs(before, key, value)} | {_AGENT: record}
+    return [*gone, *(state(key, value) for key, value in changed.items() if _differs(values, key, value))]
+
+
+def _as_values(state_of_agent: Json) -> Json:
+    """Return a state as values; those of keys that cannot be keys here are one value."""
     kept: Json = {}
     others: Json = {}
-    for key, value in record.pop("state").items():
+    for key, value in state_of_agent.items():
         is_key = 0 < len(key) <= _LONGEST_KEY and tag_value(key) == key and not key.startswith(_OWN)
         (kept if is_key else others)[key] = value
-    new = {**kept, **({_OTHERS: others} if others else {}), _AGENT: record}
-    gone = [key for key in values if key not in new and (key == _OTHERS or not key.startswith(_OWN))]
-    changed = [state(key, value) for key, value in new.items() if key not in values or _differs(values[key], value)]
-    return [*(no_state(key) for key in gone), *changed]
+    return {**kept, **({_OTHERS: others} if others else {})}
 
 
-def _differs(before: Any, after: Any) -> bool:
-    """Whether two values of JSON differ; 1 and true are equal in Python."""
-    return bool(before != after) or json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True)
+def _is_of_state(key: str) -> bool:
+    return key == _OTHERS or not key.startswith(_OWN)
+
+
+def _differs(values: Json, key: str, after: Any) -> bool:
+    """Whether a value of JSON is another one, or is new; 1 and true are equal in Python."""
+    return key not in values or json.dumps(values[key], sort_keys=True) != json.dumps(after, sort_keys=True)
 
 
 def read_multi_agent(client: Client, place: Place, session_id: str, multi_agent_id: str) -> Json | None:

@@ -10,6 +10,8 @@ Theory of operation
 
 from __future__ import annotations
 
+import copy
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -21,7 +23,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage
 
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
-from reel.integrations.naming import named
+from reel.integrations.naming import Named, named
 from reel.integrations.strands_agents import agents
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _CLIENT: Final = "strands-agents"
+# The number of agents whose state is remembered.
+_MOST_STATES: Final = 1_000
 
 
 class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the framework's types are not read
@@ -60,6 +64,8 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         named(prefix, "session")
         self._place = Place(prefix)
         self._worker = Worker(socket, autostart=autostart, name=_CLIENT)
+        # The state of each agent of the daemon, by its name, as this process has read or stored it last.
+        self._states: OrderedDict[str, Json] = OrderedDict()
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -93,13 +99,16 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         """Create an agent in a session; a conversation that others have begun under its name goes on."""
         del kwargs
         agent = self._place.agent(session_id, session_agent.agent_id)
-        self._run(lambda client: agents.write_agent(client, agent, session_agent, create=True))
+        self._write_agent(agent, session_agent, create=True)
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
         """Return an agent in a session, or ``None`` if the framework has stored none."""
         del kwargs
         name = self._place.agent(session_id, agent_id).name
-        return self._run(lambda client: agents.read_agent(client, name))
+        found = self._run(lambda client: agents.read_agent(client, name))
+        if found is not None:
+            self._remember(name, found)
+        return found
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Store an agent, and of its state what has changed.
@@ -109,7 +118,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         """
         del kwargs
         agent = self._place.agent(session_id, session_agent.agent_id)
-        self._run(lambda client: agents.write_agent(client, agent, session_agent, create=False))
+        self._write_agent(agent, session_agent, create=False)
 
     def adopt_agent(self, session_id: str, session_agent: SessionAgent) -> None:
         """Store an agent if others have begun its conversation, such as in an editor, and the framework has not."""
@@ -121,7 +130,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             except NotFound:
                 return
             if agents.read_agent(client, agent.name) is None:
-                agents.write_agent(client, agent, session_agent, create=True)
+                agents.write_agent(client, agent, session_agent, {}, create=True)
 
         self._run(adopt)
 
@@ -211,6 +220,17 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
         self._worker.close()
+
+    def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
+        known = {} if create else self._states.get(agent.name)
+        self._run(lambda client: agents.write_agent(client, agent, given, known, create=create))
+        self._remember(agent.name, given)
+
+    def _remember(self, name: str, found: SessionAgent) -> None:
+        self._states[name] = copy.deepcopy(found.state)
+        self._states.move_to_end(name)
+        if len(self._states) > _MOST_STATES:
+            self._states.popitem(last=False)
 
     def _write_multi_agent(self, session_id: str, multi_agent: MultiAgentBase) -> None:
         value, key = multi_agent.serialize_state(), multi_agent.id
