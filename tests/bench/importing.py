@@ -103,13 +103,13 @@ class _Round:
             other = threading.Thread(target=self._add, args=(daemon, ended))
             other.start()
             before, began = daemon.processor_time(), time.perf_counter()
-            used = _import(daemon, history, directory)
-            self.seconds = time.perf_counter() - began
+            reported, used = _import(daemon, history, directory)
+            self.seconds = reported - began
             ended.set()
             other.join()
             while client.search("no-such-word", limit=1).behind:
                 time.sleep(_LOOK)
-            self.indexed = time.perf_counter() - began - self.seconds
+            self.indexed = time.perf_counter() - reported
             self.daemon = daemon.processor_time() - before
             self.importer = used.ru_utime + used.ru_stime
             self.memory = used.ru_maxrss / 1000
@@ -127,13 +127,21 @@ class _Round:
 _REEL = [sys.executable, "-c", "import sys; from reel.cli import process; sys.exit(process())"]
 
 
-def _import(daemon: Daemon, history: Path, directory: Path) -> resource.struct_rusage:
-    """Import a history, and return what the importer has used."""
+def _import(daemon: Daemon, history: Path, directory: Path) -> tuple[float, resource.struct_rusage]:
+    """Import a history; return when it was reported, and what the importer has used.
+
+    All of it is in the log when it is reported; then the importer waits until a search finds it, for two seconds.
+    """
     command = [*_REEL, "--socket", daemon.socket, "import", "claude-code", str(history)]
     state = {"XDG_STATE_HOME": str(directory / "state")}
-    process = subprocess.Popen(command, env=environment(**state), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment(**state), stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    reported = time.perf_counter()
+    process.stdout.read()
+    process.stdout.close()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = status
     if status:
         raise SystemExit("the import failed")
-    return used
+    return reported, used

@@ -34,10 +34,12 @@ log = logging.getLogger(__name__)
 
 # Seconds from a commit to its batch: commits in between share the batch.
 _DELAY = 0.2
-# While others write, the index pauses for this many times the duration of a batch. It shares the interpreter and the
-# processors with them: without a pause, 8 pipelining clients completed 8,700 to 12,600 adds a second, and 20,500 to
-# 22,500 without an index.
-_RESTS = 3
+# While others write as much as the index takes in, or more, it pauses for this many times the duration of a batch. It
+# shares the interpreter and the processors with them: without a pause, 8 pipelining clients completed 8,700 to 12,600
+# adds a second, and 20,500 to 22,500 without an index. The less they write, the shorter it pauses, so that what is
+# behind is found soon.
+_RESTS = 3.0
+_LEAST_RESTS = 0.5
 # Seconds until the log on a server that restarts is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
@@ -233,7 +235,7 @@ class Search:
                         raise Outdated("is damaged")
                     if self._is_removed:
                         return
-                    began, commits, newest = time.monotonic(), self._store.writer.commits, self._store.writer.newest
+                    began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
                     filled = await writer.run(index.fill) if self._has_room() else None
                     if filled is not None and not filled.more and filled.touched < filled.event:
                         filled = filled._replace(touched=await writer.run(index.fill_touches))
@@ -243,13 +245,13 @@ class Search:
                     await anyio.sleep(_DELAY)
                     continue
                 # The newest event may have been purged before it came into the index.
-                self.indexed = filled.event if filled.more else max(filled.event, newest)
+                before, self.indexed = self.indexed, filled.event if filled.more else max(filled.event, newest)
                 is_complete = not filled.more and filled.touched == filled.event
                 self.touched = self.indexed if filled.touched == filled.event else filled.touched
                 self._filled.set()
                 self._filled = anyio.Event()
-                is_busy = self._store.writer.commits > commits
-                pause = pause_after(time.monotonic() - began, is_busy=is_busy)
+                written = self._store.writer.events - written
+                pause = pause_after(time.monotonic() - began, written, self.indexed - before)
                 if is_complete:
                     await self._news.wait()
                     pause = max(pause, _DELAY)
@@ -337,14 +339,15 @@ class Search:
                 await self._filled.wait()
 
 
-def pause_after(seconds: float, *, is_busy: bool) -> float:
+def pause_after(seconds: float, written: int, indexed: int) -> float:
     """Return how many seconds the index pauses after a batch.
 
     Args:
         seconds: how long the batch took.
-        is_busy: whether others wrote during the batch.
+        written: how many events others wrote during the batch.
+        indexed: how many events the batch had.
     """
-    return _RESTS * seconds if is_busy else 0.0
+    return seconds * max(_LEAST_RESTS, _RESTS * min(1.0, written / max(1, indexed))) if written else 0.0
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:

@@ -56,9 +56,10 @@ def test_pauses() -> None:
 
 
 def test_who_writes_comes_first() -> None:
-    """The index rests after each batch while others write, and never else."""
-    assert 0 == pause_after(0.2, is_busy=False)
-    assert pause_after(0.2, is_busy=True) == pytest.approx(0.6)
+    """The index rests after each batch while others write, the longer the more they write, and never else."""
+    pauses = [pause_after(0.2, written, 1000) for written in (0, 1, 500, 1000, 9000)]
+
+    assert pytest.approx([0, 0.1, 0.3, 0.6, 0.6]) == pauses
 
 
 async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
