@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel import requests
-from reel.base.errors import InvalidMessage
+from reel.base.errors import InvalidMessage, ReelError
 from reel.importing.adding.pipeline import Pipeline
 from reel.sync.client import Client
 from tests.daemon import Daemon, until_indexed
@@ -85,3 +85,44 @@ def test_long_stretches_in_flight(daemon: Daemon) -> None:
     refused, written = replies[0:24:2], replies[1:24:2]
     assert 12 * [InvalidMessage] == [type(reply) for reply in refused]
     assert [*range(3, 26, 2), 26] == [reply.head for reply in (*written, replies[-1])]
+
+
+def test_stretches_of_several_agents(client: Client) -> None:
+    """They are one commit, behind what the command writes to their agents before; parents are seqs of these."""
+    client.create("old")
+    client.add("old", "before")
+    commits = client.stats()["commits"]
+    written = client.commit(
+        [
+            requests.create("a", title="A"),
+            requests.append("a", [{**STRETCH[0], "parent": 0}, {**STRETCH[1], "parent": 2}, *STRETCH[2:]]),
+            requests.append("old", [{"role": "assistant", "content": "after", "parent": 2}], if_seq=2),
+        ]
+    )
+
+    assert commits + 1 == client.stats()["commits"]
+    assert [("a", 1, 0), (None, 8, 2), (None, 3, 3)] == [(one.name, one.head, one.first) for one in written.results]
+    assert ["the first needle", "hay", "the second needle"] == texts(client)
+    assert client.replay("a").matched
+    assert [] == client.verify().problems
+    client.undo("a")
+    assert ["the first needle", "hay", "the third needle"] == texts(client)
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([requests.append("a", [{"kind": "x"}])], r"parts\[0\]: events\[0\]\.kind"),
+        ([requests.append("a", [{**STRETCH[0], "parent": 1}])], r"parts\[0\]: events\[0\]\.parent"),
+        (2 * [requests.append("a", STRETCH[:1])], r"parts\[1\]: events\[0\]\.ref: a part before has 'm-1'"),
+        ([requests.append("missing", STRETCH[:1])], r"parts\[0\]: no agent missing"),
+    ],
+)
+def test_a_refused_stretch_among_others(client: Client, parts: list[requests.Call[Any]], why: str) -> None:
+    """Nothing is written if one of them is refused; the error says which, and where."""
+    client.create("a")
+    with pytest.raises(ReelError, match=why):
+        client.commit([*parts, requests.create("b")])
+
+    assert ["a"] == [row.name for row in client.iter_agents()]
+    assert 1 == client.agent("a").head

@@ -350,8 +350,9 @@ def commit(parts: Iterable[Call[Any] | Mapping[str, Any]], *, key: str | None = 
     Consecutive parts that add to one agent become one command in its log, so one ``undo`` reverts them.
 
     Args:
-        parts: calls of :func:`add`, :func:`add_items`, :func:`create` and :func:`change`, as :mod:`reel.requests` makes
-            them; or maps of a ``method`` and its parameters. Their ``if_seq`` is about the head before all of them.
+        parts: calls of :func:`add`, :func:`add_items`, :func:`create`, :func:`change` and :func:`append`, as
+            :mod:`reel.requests` makes them; or maps of a ``method`` and its parameters. Their ``if_seq`` is about the
+            head before all of them.
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:

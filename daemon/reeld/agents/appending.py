@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from itertools import islice
 
 from reel.said.blocks import InvalidRecord
-from reeld.agents import adding
+from reeld.agents import adding, many_rows
 from reeld.agents.executor import Target, Work
-from reeld.agents.many_rows import put
 from reeld.agents.moves import Moves
 from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply
@@ -24,29 +23,37 @@ async def append(work: Work, stretch: Stretch) -> Reply:
     Raises:
         InvalidMessage: an event cannot be there; ``data`` has ``index`` and ``field``.
     """
-    target = work.alone()
-    first = target.stage.next_seq
-    await _require_new(work.store, target.row, stretch.refs)
+    return await put(work, work.alone(), stretch)
+
+
+async def put(work: Work, target: Target, stretch: Stretch) -> Reply:
+    """Stage a stretch behind what the command writes to the agent before it."""
+    first, before = target.stage.next_seq, len(target.stage.events)
+    await _require_new(work.store, target, stretch.refs)
     staging = _Staging(work, target)
     for command in stretch.commands:
         await staging.put(command)
     await staging.put_waiting()
-    await _check_parents(work.store, target, stretch.parents)
+    await _check_parents(work.store, target, before, stretch.parents)
     return target.stage.reply(first, first=first, **stretch.altered.as_map())
 
 
-async def _require_new(store: Store, row: int, refs: Mapping[str, int]) -> None:
-    """Refuse events whose reference is in the agent's past."""
-    found = await store.read_log(history.known, row, refs) if refs else {}
+async def _require_new(store: Store, target: Target, refs: Mapping[str, int]) -> None:
+    """Refuse events whose reference is in the agent's past, or in a part of the command before them."""
+    if twice := next((ref for ref in refs if ref in target.refs), None):
+        raise refused(refs[twice], "ref", f"a part before has {twice!r} already; give each its own")
+    target.refs.update(refs)
+    has_past = target.agent is not None
+    found = await store.read_log(history.known, target.row, refs) if refs and has_past else {}
     if found:
         ref, seq = min(found.items(), key=lambda known: refs[known[0]])
         raise refused(refs[ref], "ref", f"event {seq} has {ref!r} already; leave out what is there")
 
 
-async def _check_parents(store: Store, target: Target, parents: Mapping[int, int]) -> None:
-    """Refuse events that name another parent than the conversation gives them."""
+async def _check_parents(store: Store, target: Target, before: int, parents: Mapping[int, int]) -> None:
+    """Refuse events that name another parent than the conversation gives them; so many are staged before them."""
     events = target.stage.events
-    staged = {index: events[index].parent for index in parents}
+    staged = {index: events[before + index].parent for index in parents}
     committed = [parent for parent in staged.values() if parent is not None and parent >= 0]
     seqs = await store.read(queries.seqs_by_id, committed) if committed else {}
     for index, parent in staged.items():
@@ -98,7 +105,7 @@ class _Staging:
                 stage.put_rows(command or stage.next_seq, islice(marked, len(own)))
             return {}
 
-        await put(stage, len(rows), put_rows)
+        await many_rows.put(stage, len(rows), put_rows)
 
     def _require_alive(self, command: StretchCommand) -> None:
         """Refuse a command of a killed agent, and the revival of one that is alive."""

@@ -9,12 +9,13 @@ time, and the daemon serves other work in between. Events that are published mea
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from reeld.core.conversation import Conversation
 from reeld.core.events import Event
 from reeld.core.milestones import Extent
+from reeld.core.path import Turn
 from reeld.core.state import Profile
 from reeld.wire.shared_pushes import SharedPush
 
@@ -242,7 +243,14 @@ class EventBus:
         for subscriber in self.subscribers(profile.row):
             subscriber.on_reset(profile)
 
-    def publish_new_agent(self, profile: Profile, events: list[Event], first: int, conversation: Conversation) -> None:
+    def publish_new_agent(
+        self,
+        profile: Profile,
+        events: list[Event],
+        first: int,
+        conversation: Conversation,
+        turns: Mapping[int, Turn],
+    ) -> None:
         """Publish the first events of a new agent.
 
         Args:
@@ -251,11 +259,14 @@ class EventBus:
             first: the id of the first one.
             conversation: the one that it is cloned from, which is not changed; or an empty one, into which the
                 events are folded.
+            turns: the states that events take over, by the numbers of the events.
         """
         if self.has_subscribers(profile.row):
-            for event_id, event in enumerate(events, first):
-                kept = Extent(0, 0) if event.kind == "clone" else conversation.apply(event_id, event)
-                self.publish(CommittedEvent(profile, event_id, event, kept, conversation.extent))
+            for number, event in enumerate(events):
+                turn = turns.get(number)
+                past = None if turn is None else turn.takeover(first, events)
+                kept = Extent(0, 0) if event.kind == "clone" else conversation.apply(first + number, event, past)
+                self.publish(CommittedEvent(profile, first + number, event, kept, conversation.extent))
         self.newest = first + len(events) - 1
 
 

@@ -211,7 +211,7 @@ class Work:
 
     def _apply(self, target: Target, part: AgentWrite, first: int) -> None:
         if target.agent is None:
-            self.registry.publish_new(part, first, target.origin)
+            self.registry.publish_new(part, first, target.origin, target.turns)
             return
         target.agent.live.apply(part, first, target.turns)
         if target.is_changed:

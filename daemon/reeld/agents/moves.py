@@ -30,8 +30,8 @@ class Moves:
         self._store = work.store
         self._target = target
         self._stage = target.stage
-        # The head before the stretch.
-        self._begin = target.stage.head
+        # The head before all that is staged.
+        self._begin = target.state.profile.head
         self._path = Path(target.state.conversation, target.stage.events)
         self._names: set[str] = set()
 

@@ -7,7 +7,7 @@ use reads its log again.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import anyio
@@ -21,6 +21,7 @@ from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY, Residency
 from reeld.answer import Answer
 from reeld.core.commands import gone, not_found
 from reeld.core.conversation import Conversation
+from reeld.core.path import Turn
 from reeld.core.state import Profile, State
 from reeld.store import queries
 from reeld.store.loss import Loss
@@ -28,6 +29,7 @@ from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite
 
 log = logging.getLogger(__name__)
+_NO_TURNS: Mapping[int, Turn] = {}
 
 
 class Registry:
@@ -152,7 +154,9 @@ class Registry:
         # On a server, the name may have changed hands since it was read; it is certain once the log has been read.
         return self._start(profile, profile.addresses[:1] if self.store.is_shared else profile.addresses)
 
-    def publish_new(self, part: AgentWrite, first: int, origin: Conversation | None = None) -> None:
+    def publish_new(
+        self, part: AgentWrite, first: int, origin: Conversation | None = None, turns: Mapping[int, Turn] = _NO_TURNS
+    ) -> None:
         """Publish the first events of a new agent.
 
         Unless it is a clone, the agent is live from then on if there is room: its next command, which most get soon,
@@ -162,16 +166,17 @@ class Registry:
             part: the events.
             first: the id of the first one.
             origin: the conversation that it is cloned from, which is not changed.
+            turns: the states that events take over, by the numbers of the events.
         """
         # Whether somebody has found it in the database since the commit.
         is_read = self.residency.get(part.profile.row) is not None
         # Many events would hold up the event loop while they are folded.
         is_large = many_rows.are_many(len(part.events))
         if origin is not None or is_read or is_large or self.residency.is_full:
-            self.bus.publish_new_agent(part.profile, part.events, first, origin or Conversation())
+            self.bus.publish_new_agent(part.profile, part.events, first, origin or Conversation(), turns)
             return
         agent = self._start(part.profile, part.profile.addresses, State(part.profile, Conversation()))
-        agent.live.apply(part, first)
+        agent.live.apply(part, first, turns)
         self.residency.limit_memory()
 
     def _start(self, profile: Profile, addresses: Sequence[str], state: State | None = None) -> Agent:

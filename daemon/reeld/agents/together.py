@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
 from reel.base.errors import InvalidParams, NotFound, ReelError
-from reeld.agents import adding
+from reeld.agents import adding, appending
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work, require_free, short_name, taken
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.stage import Reply
+from reeld.core.stretch import Stretch
 from reeld.core.validation import why_not_a_name
 from reeld.protocol.params import Change
 
@@ -157,6 +158,13 @@ async def create(_: Work, target: Target) -> Reply:
 async def add(work: Work, target: Target, added: Addition) -> Reply:
     """Stage messages or items."""
     return await adding.put(work.store, target, added)
+
+
+async def append(work: Work, target: Target, stretch: Stretch) -> Reply:
+    """Stage a stretch of a log."""
+    reply = await appending.put(work, target, stretch)
+    target.command = None
+    return reply
 
 
 async def change(work: Work, target: Target, asked: Change) -> Reply:

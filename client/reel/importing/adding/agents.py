@@ -4,8 +4,8 @@ from pathlib import Path
 
 from reel import requests
 from reel.importing.adding.described import TAG
+from reel.importing.adding.grouping import Grouping
 from reel.importing.adding.log import Log
-from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.stored import Stored
 from reel.importing.adding.target import Target, read_log
 from reel.importing.values import digest
@@ -22,7 +22,7 @@ class Agents:
         pipeline: the connection.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Grouping) -> None:
         self._pipeline = pipeline
         self._named: dict[str, AgentRow] = {}
         self._tagged: dict[str, AgentRow] = {}

@@ -11,6 +11,7 @@ from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation
+from reel.importing.adding.grouping import Grouping
 from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
@@ -22,7 +23,7 @@ from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source
 LEFT_ALONE = "killed or purged here"
 # How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
 # known of each conversation stays in memory.
-_TOGETHER = 64
+_TOGETHER = 256
 _BYTES = 32 << 20
 # How many agents the daemon is asked about in one request.
 _IDS = 10_000
@@ -104,7 +105,8 @@ class Importer:
         self._stones = stones
         self._restore = restore
         self._masking = masking or Masking()
-        self._agents = Agents(pipeline)
+        self._commands = Grouping(pipeline)
+        self._agents = Agents(self._commands)
         self._sent: list[_Read] = []
         # The agents that were made, that went on, and that the sources say nothing new of: several may be of one.
         self._new: set[str] = set()
@@ -157,7 +159,7 @@ class Importer:
 
     def settle(self, tool: Tool) -> None:
         """Wait for the outstanding replies, and count them."""
-        self._pipeline.drain()
+        self._commands.drain()
         sent, self._sent = self._sent, []
         for read in sent:
             failures = [conversation.failure for conversation in read.conversations if conversation.failure]
@@ -198,7 +200,7 @@ class Importer:
             if conversation.made:
                 self._agents.made[conversation.name] = conversation.agent
         if careful:
-            self._pipeline.drain()
+            self._commands.drain()
         return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
 
     def _conversation(
@@ -227,7 +229,7 @@ class Importer:
                 skipped.add(name)
                 self.totals.killed.append(name)
                 return None
-            conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
+            conversations[name] = Conversation(self._commands, source, name, target, careful=careful)
         return conversations[name]
 
     def _stays_away(self, name: str) -> bool:

@@ -79,6 +79,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "listed_dirs",
             "patterns",
             "edits",
+            "append_together",
         ],
         "limits": {
             "message": call.peer.limits.message,

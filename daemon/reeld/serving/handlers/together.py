@@ -11,6 +11,7 @@ from reeld.agents.executor import Target, Work, execute
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.together import New, Part, Put, Together, in_part
 from reeld.core.stage import Reply
+from reeld.core.stretch import read_stretch
 from reeld.protocol import params
 from reeld.protocol.converters import unexpected
 from reeld.protocol.signature import AGENT, OPTIONS, Signature, declared, given
@@ -22,8 +23,9 @@ from reeld.serving.handlers.rows import addition, is_long, require_one_condition
 _ADD = Signature((AGENT, *declared(params.Add), *OPTIONS))
 _CREATE = Signature((*declared(params.Create), *OPTIONS))
 _CHANGE = Signature((AGENT, *declared(params.Change), *OPTIONS))
+_APPEND = Signature((AGENT, *declared(params.Append), *OPTIONS))
 # The methods that a part may be.
-_SIGNATURES = {"add": _ADD, "create": _CREATE, "change": _CHANGE}
+_SIGNATURES = {"add": _ADD, "create": _CREATE, "change": _CHANGE, "append": _APPEND}
 
 
 class _Reader:
@@ -67,6 +69,9 @@ class _Reader:
         address, *own = values
         if signature is _CHANGE:
             return Part(address, partial(together.change, asked=given(params.Change, own)))
+        if signature is _APPEND:
+            stretch = read_stretch(given(params.Append, own).events)
+            return Part(address, partial(together.append, stretch=stretch))
         return self._add(address, given(params.Add, own))
 
     def _add(self, address: str, asked: params.Add) -> Part:

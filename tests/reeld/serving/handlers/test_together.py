@@ -131,7 +131,7 @@ REFUSED: list[tuple[Any, type[ReelError], str]] = [
     ({"method": "change", "agent": "a", "name": "b"}, Exists, "agent b exists already"),
     ({"method": "change", "agent": "a", "name": "made"}, Exists, "agent made exists already"),
     ({"method": "change", "agent": "a"}, InvalidParams, "needs a name"),
-    ({"method": "undo", "agent": "a"}, InvalidParams, "method: expected add, create or change, got 'undo'"),
+    ({"method": "undo", "agent": "a"}, InvalidParams, "method: expected add, create, change or append, got 'undo'"),
     ({"method": ["add"], "agent": "a"}, InvalidParams, "method: expected add"),
     ({"agent": "a"}, InvalidParams, "method: expected add"),
     ("add", InvalidParams, "expected a map"),
