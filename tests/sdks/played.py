@@ -263,7 +263,7 @@ class ClaudeAgent(Played):
 
 
 class GoogleADK(Played):
-    """A step is an event; a result changes the state of the session."""
+    """A step is an event; a question and a result change the state of the session."""
 
     module = "google.adk"
 
@@ -315,13 +315,14 @@ class GoogleADK(Played):
             types.Part(function_response=types.FunctionResponse(id=f"c{turn}", name="look", response={"n": turn})),
             types.Part(text=f"answer {turn}"),
         )[step]
+        changes: Any = ({"asked": f"question {turn}"}, {}, {f"turn-{turn}": True}, {})[step]
         event = Event(
             id=f"e{number}",
             invocation_id=f"i{turn}",
             author="user" if step == 0 else "deck",
             timestamp=number + 1.0,
             content=types.Content(role="model" if step in (1, 3) else "user", parts=[part]),
-            actions=EventActions(state_delta={"looked": turn, f"turn-{turn}": True} if step == 2 else {}),
+            actions=EventActions(state_delta=changes),
         )
         session = await service.get_session(**self._place()) or await service.create_session(**self._place())
         await service.append_event(session, event)

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from reel.cli.commands.shared.copies import OTHERS, VALUES, records_with, words_of
 from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
 from reel.cli.commands.shared.origins import erase_originals_of, imported_among
 from reel.cli.line.arguments import UsageError
@@ -22,7 +23,9 @@ def redact(ctx: Context) -> int:
     args = ctx.args
     if sum(map(bool, (args.match, args.text, args.seq))) != 1:
         raise UsageError("name what to redact with --match, --text or --seq: one of them")
-    what: dict[str, Any] = {"seqs": args.seq or None, "text": args.text, "pattern": _compiled(args.match)}
+    words = words_of(ctx, ctx.agent, args.seq or [])
+    seqs = [*(args.seq or ()), *records_with(ctx, ctx.agent, words, *VALUES)]
+    what: dict[str, Any] = {"seqs": seqs or None, "text": args.text, "pattern": _compiled(args.match)}
     how: dict[str, Any] = {"backups": backups_of(ctx), "if_seq": args.if_seq}
     tried = ctx.client.redact(ctx.agent, **what, **how, dry_run=True)
     if args.match:  # redact exactly what was shown, and nothing that arrives meanwhile
@@ -41,6 +44,7 @@ def redact(ctx: Context) -> int:
         return REFUSED
     done = ctx.client.redact(ctx.agent, **what, **how)
     _tell(ctx, done, "redacted")
+    _tell_of_others(ctx, records_with(ctx, ctx.agent, words, *OTHERS))
     if done.redacted:
         erase_originals_of(ctx, imported_among(ctx, done.affected))
     # A pattern would find nothing any more.
@@ -63,6 +67,17 @@ def _tell(ctx: Context, reply: Redacted, what: str) -> None:
         return
     ctx.out.line(f"{count(reply.redacted, 'event')} of {Names(ctx.client).listed(reply.affected)} {what}")
     tell_backups(ctx, reply)
+
+
+def _tell_of_others(ctx: Context, left: list[int]) -> None:
+    """Name the records that have the words of redacted messages, and that the programs which keep them may need."""
+    if left:
+        shown = ", ".join(f"#{seq}" for seq in left[:_SHOWN])
+        more = f" and {count(len(left) - _SHOWN, 'other')}" if len(left) > _SHOWN else ""
+        ctx.out.warn(
+            f"records that programs keep still have these words: {shown}{more}; remove them everywhere with:"
+            f" {ctx.command('redact', ctx.agent, '--text', 'WORDS')}"
+        )
 
 
 def _compiled(pattern: str | None) -> re.Pattern[str] | None:

@@ -1,5 +1,6 @@
 """redact and purge: what they show, ask and remove."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel import requests
+from reel import requests, state
 from reel.base.errors import ReelError
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.tombstones import Tombstones
@@ -66,6 +67,31 @@ def test_redact_by_seq(reel: Reel, talk: str) -> None:
     shown = texts(reel, talk)
     assert shown[0].startswith("[redacted ")
     assert ["A machine."] == shown[1:]
+
+
+def test_redact_copies_by_seq(reel: Reel, daemon: str, talk: str) -> None:
+    """Values that have a message's words go with it; other records that have them are named, if the words are some."""
+    secret = 'hunter2 "secret"\nof mine'
+    deep = json.dumps({"mine": {"values": json.dumps(["msgpack", [secret]])}})
+    with Client(daemon) as client:
+        seq = client.add(talk, secret).first
+        client.add(talk, [state("summary", {"first": secret}), state("other", "nothing"), state("short", "What")])
+        kept = client.add(talk, [{"kind": "command", "data_json": deep}]).first
+        yes = client.add(talk, "What").first
+
+    tried = reel("redact", talk, "--seq", str(seq), "--dry-run")
+    done = reel("redact", talk, "--seq", str(seq), "--yes")
+
+    assert tried.out.startswith("2 events of")
+    assert done.out.startswith("2 events of")
+    assert f"still have these words: #{kept}; " in done.err
+    with Client(daemon) as client:
+        values = {found.key: found.value for found in client.state(talk).values}
+    assert ("nothing", "What") == (values["other"], values["short"])
+    assert values["summary"]["first"].startswith("[redacted")
+    reel("redact", talk, "--text", secret, "--yes")
+    assert "hunter2" not in reel("log", talk, "--json").out
+    assert "still have" not in reel("redact", talk, "--seq", str(yes), "--yes").err
 
 
 @pytest.mark.parametrize(
