@@ -75,7 +75,7 @@ def chosen(made: Sequence[Habit], limit: int) -> list[Habit]:
     return first if newest is None or newest in first else [*first[:-1], newest]
 
 
-def following(messages: Sequence[Mapping[str, Any]], run: Edit, most: int) -> Iterator[Touch]:
+def following(messages: Iterable[Mapping[str, Any]], run: Edit, most: int) -> Iterator[Touch]:
     """Yield what was done after a command, until it was run again in some form.
 
     Args:

@@ -24,7 +24,11 @@ MAX_PAGE = 4 << 20
 # Seconds after which one part of a search yields to other jobs, and rows that are read together.
 _SECONDS = 0.03
 _TOGETHER = 256
+# Rows in the order of time that are looked through together: 14 ms if none is wanted. All of 10^6 took 680.
+LOOKED_AT = 20_000
 _DIRECTORY = "cwd"
+_SPOT = "(said, event, block, number)"
+_LATEST_FIRST = "ORDER BY said DESC, event DESC, block DESC, number DESC"
 _COLUMNS = "said, event, block, number, agent, deed, path, command, failed, status"
 _CALL = """
     SELECT e.seq, e.kind, e.content, e.data_json, e.time, e.sent, a.uid, a.name, a.title
@@ -46,7 +50,7 @@ class Spot(NamedTuple):
     number: int
 
 
-END = Spot(1 << 62, 0, 0, 0)
+_BEGINNING, END = Spot(0, 0, 0, 0), Spot(1 << 62, 0, 0, 0)
 
 
 class WantedEdits(NamedTuple):
@@ -68,17 +72,21 @@ class WantedEdits(NamedTuple):
     command: str | None = None
     texts: bool = True
 
-    def query(self, before: Spot) -> tuple[str, list[object]]:
-        """Return a query for the rows before a place that may be wanted, the latest first, and its parameters."""
-        conditions = [DONE, "(said, event, block, number) < (?, ?, ?, ?)", "said <= ?"]
-        values: list[object] = [*before, before.said]
+    @property
+    def is_by_time(self) -> bool:
+        """Whether rows are looked through in the order of time: neither a file nor few agents choose them."""
+        return self.path is None and (self.agents is None or len(self.agents) > _FEW_AGENTS)
+
+    def query(self, before: Spot, down_to: Spot) -> tuple[str, list[object]]:
+        """Return a query for the rows between two places that may be wanted, the latest first, and its parameters."""
+        conditions = [DONE, f"{_SPOT} < (?, ?, ?, ?)", f"{_SPOT} >= (?, ?, ?, ?)"]
+        values: list[object] = [*before, *down_to]
         if self.path is not None:
             conditions.append("name = ?")
             values.append(_name_of(self.path))
         if self.agents is not None:
             # A plus keeps SQLite from sorting all rows of these agents.
-            is_few = self.path is None and len(self.agents) <= _FEW_AGENTS
-            conditions.append(_OF_AGENTS if is_few else f"+{_OF_AGENTS}")
+            conditions.append(f"+{_OF_AGENTS}" if self.is_by_time or self.path is not None else _OF_AGENTS)
             values.append(json.dumps(sorted(self.agents)))
         if self.hidden:
             conditions.append(f"NOT +{_OF_AGENTS}")
@@ -89,9 +97,8 @@ class WantedEdits(NamedTuple):
         for word in (self.command or "").split():
             conditions.append("instr(command, ?)")
             values.append(word)
-        order = ", ".join(f"{column} DESC" for column in Spot._fields)
         where = " AND ".join(conditions)
-        query = f"SELECT {_COLUMNS} FROM touches WHERE {where} ORDER BY {order} LIMIT {_TOGETHER}"  # noqa: S608 - ours
+        query = f"SELECT {_COLUMNS} FROM touches WHERE {where} {_LATEST_FIRST} LIMIT {_TOGETHER}"  # noqa: S608 - ours
         return query, values
 
     def accepts(self, path: str, command: str | None) -> bool:
@@ -116,7 +123,8 @@ def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, befo
     ends = time.monotonic() + _SECONDS
     found: list[dict[str, Any]] = []
     directories, size = _Directories(connection), 0
-    rows = [_Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before)).fetchall()]
+    down_to = _down_to(connection, before) if wanted.is_by_time else _BEGINNING
+    rows = [_Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before, down_to)).fetchall()]
     for row in rows:
         path = _absolute(row.path, directories[row.agent])
         if wanted.accepts(path, row.command):
@@ -126,11 +134,20 @@ def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, befo
                 return EditsPart(found, before, size)
             if edit is not None:
                 found.append(edit if wanted.texts else {**edit, "before": None, "after": None})
-                size += sum(len(edit[field] or "") for field in ("before", "after", "command"))
+                size += sum(len(found[-1][field] or "") for field in ("before", "after", "command"))
         before = row.spot
         if len(found) == limit or size > MAX_PAGE or time.monotonic() > ends:
             return EditsPart(found, before, size)
-    return EditsPart(found, before if len(rows) == _TOGETHER else None, size)
+    if len(rows) < _TOGETHER:
+        return EditsPart(found, None if down_to == _BEGINNING else down_to, size)
+    return EditsPart(found, before, size)
+
+
+def _down_to(connection: sqlite3.Connection, before: Spot) -> Spot:
+    """Return the place down to which rows are looked through at once, so that a job ends soon if none is wanted."""
+    query = f"SELECT said, event, block, number FROM touches WHERE {_SPOT} < (?, ?, ?, ?) {_LATEST_FIRST}"  # noqa: S608
+    row = connection.execute(f"{query} LIMIT 1 OFFSET {LOOKED_AT}", before).fetchone()
+    return _BEGINNING if row is None else Spot(*row)
 
 
 def agents_with(connection: sqlite3.Connection, path: str) -> set[int]:

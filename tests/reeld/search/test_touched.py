@@ -241,6 +241,25 @@ def test_many_calls_of_other_files(rows: Rows, connection: sqlite3.Connection, m
     assert Spot(1301, 301, 0, 0) == edits.find(connection, WantedEdits("/p/a"), Paths(), END, 10).reached
 
 
+def test_many_calls_of_others(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing but time orders calls, a job looks through some of them, and says how far it came."""
+    agent = rows.agent(1)
+    wanted = called(rows, agent, "Bash", {"command": "make"}, "c")
+    for number in range(30):
+        called(rows, agent, "Bash", {"command": "ls"}, f"c{number}")
+    fill(connection)
+    monkeypatch.setattr(edits, "LOOKED_AT", 10)
+    spot, parts = END, list[Any]()
+    while True:
+        part = edits.find(connection, WantedEdits(command="make"), Paths(), spot, 10)
+        parts.append([each["id"] for each in part.edits])
+        if part.reached is None:
+            break
+        spot = part.reached
+
+    assert [[], [], [wanted]] == parts
+
+
 def test_long_texts(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text ends after 64 kB, and says so; a page ends after some characters."""
     agent = rows.agent(1)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from reel import requests
 from reel.base.light_typing import TYPE_CHECKING
 from reel.base.place import directories
-from reel.cli.commands.shared.edits import PAGE, WAIT, tell_behind
+from reel.cli.commands.shared.edits import edits
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.edit_lines import deed
 from reel.reading.habits import chosen, following, habits
 from reel.reading.wording import age, count, full_time
+from reel.said.blocks import InvalidRecord
 from reel.said.records import message_from_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from reel.cli.line.context import Context
     from reel.cli.screen.output import Line
     from reel.reading.habits import Habit
     from reel.replies import Edit
+    from reel.said.messages import Event, Message
     from reel.touches.touch import Touch
 
 # The newest runs of a command that are looked at, and the forms that are shown.
@@ -38,34 +40,20 @@ def how(ctx: Context) -> int:
     words = " ".join(" ".join(ctx.words).split())
     if not 1 <= len(words) <= _WORDS:
         raise UsageError(f"expected the words of a command, 1 to {_WORDS} characters of them", "how")
-    runs, behind = _runs(ctx, words)
+    dirs = None if ctx.args.everywhere else directories(".")[:_DIRECTORIES]
+    runs = edits(ctx, _RUNS, deed="ran", command=words, dirs=dirs)
     made = [(habit, _followed(ctx, habit.failed)) for habit in chosen(habits(runs), ctx.args.limit or _FORMS)]
     if ctx.out.as_json:
         ctx.out.documents(_document(habit, steps) for habit, steps in made)
     elif made:
         ctx.out.lines(line for habit, steps in made for line in _lines(ctx, habit, steps))
         newest = made[0][0].last
-        ctx.out.hint(f"see it run with: {ctx.command('show', newest.name, str(newest.seq))}")
+        place = [str(newest.seq)] if newest.live else ["--at", str(newest.seq)]
+        ctx.out.hint(f"see it run with: {ctx.command('show', newest.name, *place)}")
     elif ctx.out.terminal:
         where = "" if ctx.args.everywhere else " in this project; with --everywhere, all are looked through"
         ctx.out.warn(f"no conversation ran {words}{where}")
-    tell_behind(ctx, behind)
     return OK if made else REFUSED
-
-
-def _runs(ctx: Context, words: str) -> tuple[list[Edit], int]:
-    """Return the newest runs of a command, and how many events the daemon has not looked at."""
-    dirs = None if ctx.args.everywhere else directories(".")[:_DIRECTORIES]
-    call = requests.edits(deed="ran", command=words, dirs=dirs, limit=PAGE, wait=WAIT)
-    runs: list[Edit] = []
-    behind = 0
-    with ctx.out.waiting("searching"):
-        for page in ctx.client.pages(call):
-            runs += page.edits
-            behind = page.behind
-            if len(runs) >= _RUNS:
-                break
-    return runs[:_RUNS], behind
 
 
 def _followed(ctx: Context, failed: Edit | None) -> list[Touch]:
@@ -73,8 +61,14 @@ def _followed(ctx: Context, failed: Edit | None) -> list[Touch]:
     if failed is None:
         return []
     page = ctx.client.history(failed.agent, since=failed.seq, limit=_EVENTS, kinds=_KINDS)
-    messages = [message for event in page.events if (message := message_from_record(event)) is not None]
-    return list(following(messages, failed, _STEPS))
+    return list(following(_messages(page.events), failed, _STEPS))
+
+
+def _messages(events: Iterable[Event]) -> Iterator[Message]:
+    for event in events:
+        with suppress(InvalidRecord):  # a damaged one did nothing that is known
+            if (message := message_from_record(event)) is not None:
+                yield message
 
 
 def _document(habit: Habit, steps: list[Touch]) -> dict[str, object]:

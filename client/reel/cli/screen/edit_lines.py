@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from reel.touches.touch import Touch
 
 _WIDEST = len("wrote")
+# Characters of a command: the rest is mostly the text of a file.
+_COMMAND = 200
 
 
 def edit_line(edit: Edit, told: Callable[[int], str]) -> Line:
@@ -32,6 +34,12 @@ def deed(done: Edit | Touch, directory: str) -> Line:
         ended: Line = (
             [] if done.status is None else [(f"  exit status {done.status}", "error" if done.status else "dim")]
         )
-        return [("ran".ljust(_WIDEST), "call"), f"  {flat(done.command or '')}", *ended]
+        return [("ran".ljust(_WIDEST), "call"), f"  {_begun(done.command or '')}", *ended]
     path = done.path.removeprefix(f"{directory}/")
     return [(done.deed.ljust(_WIDEST), "call"), f"  {path}"]
+
+
+def _begun(command: str) -> str:
+    """Return the beginning of a command on one line."""
+    shown = flat(command)
+    return shown if len(shown) <= _COMMAND else f"{shown[:_COMMAND]}…"
