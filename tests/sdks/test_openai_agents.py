@@ -164,6 +164,20 @@ def test_pop_of_what_was_just_added(session: ReelSession) -> None:
     assert asyncio.run(session.pop_item()) is None
 
 
+def test_a_turn(session: ReelSession) -> None:
+    """A turn is two requests: what is new is read, and something is added."""
+    asyncio.run(session.add_items([HELLO]))
+    asyncio.run(session.get_items())
+    before = requests_of(session)
+
+    for _ in range(5):
+        asyncio.run(session.add_items([HELLO]))
+        asyncio.run(session.get_items())
+
+    assert 10 == requests_of(session) - before
+    assert [HELLO] * 6 == asyncio.run(session.get_items())
+
+
 def requests_of(session: ReelSession) -> int:
     """Return how many requests a session has sent."""
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel import requests
 from reel.base.strict_json import parse
-from reel.replies import ItemsPage
+from reel.replies import AddedItems, ItemsPage
 from reel.said.kinds import REPLACING
 from reel.sync.client import Client
 
@@ -71,6 +71,15 @@ class ItemCopy:
         seq = self._stamps[-1][0] if self._stamps else 0
         self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
         return [item for read in self._read_items for item in parse(read)]
+
+    def note(self, added: AddedItems) -> None:
+        """Note items that this program has added to the end: what is known by then is as it was.
+
+        The next read need not ask for that. If somebody else has written before them, it does.
+        """
+        known = self._state
+        if known is not None and (added.agent, added.command) == (known.agent, known.head + 1):
+            self._state = known._replace(head=added.head)
 
     def stamps(self) -> tuple[str, list[Stamp]]:
         """Return the agent's id, and the stamp of each item that was read."""

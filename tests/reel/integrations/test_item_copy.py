@@ -67,12 +67,12 @@ def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) ->
 
 
 def test_any_history(client: Client, copy: ItemCopy) -> None:
-    """After any commands of others, the copy is what the daemon has."""
+    """After any commands of others, and adds of its own, the copy is what the daemon has."""
     agent, chance = copy._agent, random.Random(7)
     for number in range(150):
         for _ in range(chance.randrange(3)):
             with suppress(reel.NothingToUndo, reel.NoSuchMark):
-                match chance.randrange(9):
+                match chance.randrange(10):
                     case 0:
                         client.undo(agent)
                     case 1:
@@ -87,6 +87,8 @@ def test_any_history(client: Client, copy: ItemCopy) -> None:
                         client.add(agent, f"text {number}")
                     case 6:
                         client.restore(agent, chance.randrange(client.agent(agent).head + 1))
+                    case 7:
+                        copy.note(client.add_items(agent, [said(f"own {number}")], FORMAT))
                     case _:
                         client.add_items(agent, [said(f"item {number}"), CALL], FORMAT)
 
