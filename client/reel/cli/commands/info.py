@@ -7,11 +7,15 @@ from reel import requests
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
 from reel.cli.screen.output import plain
+from reel.reading.approvals import KINDS, asked_for
 from reel.reading.fullness import Fullness
 from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
 from reel.requests.context import context
+
+# How many records of programs may say what a conversation waits for.
+_RECORDS = 50
 
 
 def info(ctx: Context) -> None:
@@ -25,7 +29,7 @@ def info(ctx: Context) -> None:
     if ctx.out.as_json:
         ctx.out.document({**plain(reply), **({} if full is None else {"context": full._asdict()})})
         return
-    for name, value in describe(reply, ctx, used=_tokens(ctx), full=full):
+    for name, value in describe(reply, ctx, used=_tokens(ctx), full=full, turn=_next_turn(ctx, reply)):
         if value:
             ctx.out.line((f"{name:<13}", "dim"), value)
 
@@ -42,7 +46,7 @@ def _tokens(ctx: Context) -> Tokens:
     return total(used)
 
 
-def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None) -> list[tuple[str, str]]:
+def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None, turn: str) -> list[tuple[str, str]]:
     """Return what is known about an agent as labels and texts; an empty text is not shown."""
     source = info.source
     return [
@@ -59,14 +63,20 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None)
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),
-        ("turn", _next_turn(info)),
+        ("turn", turn),
         ("followers", str(info.attached)),
         ("created", ctx.clock(info.created)),
         ("updated", ctx.clock(info.updated)),
     ]
 
 
-def _next_turn(info: AgentInfo) -> str:
+def _next_turn(ctx: Context, info: AgentInfo) -> str:
+    """Return whose turn it is, or what a conversation waits for."""
+    newest = ctx.client.messages(info.id, last=1).messages
+    records = ctx.client.history(info.id, kinds=KINDS, last=_RECORDS, live=True).events
+    asked = asked_for(newest[-1] if newest else None, (call.name for call in info.open_calls), records)
+    if asked is not None:
+        return f"waiting for an approval{': ' if asked else ''}{flat(asked, 200)}"
     if info.ready:
         return "the assistant"
     return "tool results" if info.open_calls else "the user"

@@ -103,6 +103,15 @@ def test_info_says_who_has_the_next_turn(reel: Reel, talk: str) -> None:
     assert "tool results" == waiting_for()
 
 
+def test_info_says_that_it_waits_for_an_approval(reel: Reel, client: Client, talk: str) -> None:
+    """Not that it waits for the assistant, which has asked."""
+    asked = {"type": "function_approval_request", "function_call": {"name": "delete"}}
+    block: Any = {"type": "opaque", "provider": "agent-framework", "data_json": json.dumps(asked)}
+    client.add(talk, {"role": "assistant", "content": [block]})
+
+    assert "\nturn         waiting for an approval: delete\n" in reel("info", talk).out
+
+
 def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str) -> None:
     """It is what the provider counted for the last answer that the conversation has, and about what came since."""
 
