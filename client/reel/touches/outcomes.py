@@ -12,9 +12,13 @@ _BEGINNING, _END = 512, 256
 _STATUS_FIRST = re.compile(r"Exit code:? (-?\d{1,5})\b")
 _STATUS_IN_HEADER = re.compile(r"^Process exited with code (-?\d{1,5})$", re.MULTILINE)
 _STATUS_LAST = re.compile(r"(?:^Exit Code: (-?\d{1,5})$|^Command exited with code (-?\d{1,5})\s*\Z)", re.MULTILINE)
+# What says that a status is not known: the command goes on, or it was ended.
 _RUNS_ON = re.compile(
-    r"Command running in background|^Process running with session ID|Command was manually backgrounded", re.MULTILINE
+    r"Command running in background|Command was manually backgrounded|^Process running with session ID"
+    r'|\A\{"llmContent"',
+    re.MULTILINE,
 )
+_NO_STATUS = re.compile(r"^Exit Code: \(none\)$", re.MULTILINE)
 # What is said of a call that was never carried out.
 _DENIED = re.compile(
     r"(?:Permission to use|The user (?:doesn't want|rejected)|User rejected|Claude requested permission"
@@ -55,7 +59,8 @@ def outcome_of(result: Mapping[str, Any] | None, *, marks_failures: bool) -> Out
     failed = bool(result.get("is_error"))
     text = text_of(result.get("content"))
     status = _status(text, failed=failed)
-    if status is None and not failed and marks_failures and not _RUNS_ON.search(text[:_BEGINNING]):
+    is_open = _RUNS_ON.search(text[:_BEGINNING]) or _NO_STATUS.search(text[-_END:])
+    if status is None and not failed and marks_failures and not is_open:
         status = 0
     is_refused = failed or bool(status) or bool(_REFUSED.match(text))
     return Outcome(bool(_DENIED.match(text)) and not status, failed, is_refused, status)

@@ -146,6 +146,8 @@ def test_commands(name: str, arguments: Any, expected: Touch) -> None:
         ("bash", [{"type": "text", "text": "x\n\nCommand exited with code 2"}], True, 2),
         ("run_shell_command", "Command: make\nOutput: x\nExit Code: 2\nProcess Group PGID: 7", False, 2),
         ("run_shell_command", "Output: x\nProcess Group PGID: 7", False, 0),
+        ("run_shell_command", "Command: make\nOutput: x\nExit Code: (none)\nSignal: 15", False, None),
+        ("run_shell_command", '{"llmContent":"Output: x\\nExit Code: 1"}', False, None),
         ("shell", "Exit code: 1\nWall time: 0.2 seconds\nOutput:\nx", False, 1),
         ("shell", '{"output":"x","metadata":{"exit_code":4,"duration_seconds":0.1}}', False, 4),
         ("exec_command", "Chunk ID: a\nWall time: 0.1 seconds\nProcess exited with code 5\nOutput:\nx", False, 5),
