@@ -14,10 +14,16 @@ import reel
 TAKE_LINE_BACK = "\x1b[A\x1b[2K" if sys.stdin.isatty() and sys.stdout.isatty() else ""
 
 
+def say(line: str) -> None:
+    """Print a line at once: two threads print, and ``print`` writes the end of a line by itself."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def show(message: reel.Message) -> None:
     """Print a line of the pad."""
     text = " ".join(block["text"] for block in message["content"] if block["type"] == "text")
-    print(f"{message['seq']:>5}  {text}", flush=True)
+    say(f"{message['seq']:>5}  {text}")
 
 
 def watch(client: reel.Client, pad: str) -> None:
@@ -31,7 +37,7 @@ def watch(client: reel.Client, pad: str) -> None:
         if push.message is not None:
             show(push.message)
         elif push.kind in ("clear", "restore", "rewind", "clone"):
-            print(f"------ {push.kind}", flush=True)
+            say(f"------ {push.kind}")
             for message in client.iter_messages(pad, at=push.seq):
                 show(message)
 
@@ -55,7 +61,7 @@ def main(pad: str) -> None:
                 case text:
                     client.add(pad, text)
         except reel.ReelError as error:
-            print(f"       {error}", flush=True)
+            say(f"       {error}")
 
 
 if __name__ == "__main__":
