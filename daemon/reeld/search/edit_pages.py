@@ -5,8 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from reeld.search import edits
-from reeld.search.edits import Spot, WantedEdits
+from reeld.search.edits import WantedEdits
 from reeld.search.finding import Paths
+from reeld.search.shown_edits import Spot
 from reeld.store.connection_thread import Job, T
 
 # Seconds after which a page is returned with what was found so far; the next page continues.

@@ -1,55 +1,36 @@
 """Jobs of a reading connection: what calls did to files and in shells, the newest first.
 
-A call is found in the table of :mod:`reeld.search.touched`; its texts are read from the log.
+A call is found in the table of :mod:`reeld.search.touched`; :mod:`reeld.search.shown_edits` reads its texts in the log.
 """
 
 import json
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reel.touches.reading import meant
-from reel.touches.touch import Deed, Touch
+from reel.touches.touch import Deed
 from reeld.search.finding import OutOfTime, Paths
 from reeld.search.index import log_of
-from reeld.search.texts import blocks_of
-from reeld.search.touched import DEEDS, DONE, plain, tools_of
+from reeld.search.shown_edits import Calls, Row, Spot, shown
+from reeld.search.touched import DEEDS, DONE, plain
 
-# Bytes of one text.
-MAX_TEXT = 64 << 10
 # Characters of a page, after which it ends.
 MAX_PAGE = 4 << 20
 # Seconds after which one part of a search yields to other jobs, and rows that are read together.
 _SECONDS = 0.03
 _TOGETHER = 256
-# Rows in the order of time that are looked through together: 14 ms if none is wanted. All of 10^6 took 680.
+# Rows in the order of time that are looked through together: 9 ms if none is wanted. All of 10^6 took 680.
 LOOKED_AT = 20_000
 _DIRECTORY = "cwd"
 _SPOT = "(said, event, block, number)"
 _LATEST_FIRST = "ORDER BY said DESC, event DESC, block DESC, number DESC"
 _COLUMNS = "said, event, block, number, agent, deed, path, command, failed, status"
-_CALL = """
-    SELECT e.seq, e.kind, e.content, e.data_json, e.time, e.sent, a.uid, a.name, a.title
-    FROM log.events e JOIN log.agents a ON a.id = e.agent
-    WHERE e.id = ? AND a.name <> ''
-"""
 _OF_AGENTS = "agent IN (SELECT value FROM json_each(?))"
 _TAGS = "SELECT tags FROM log.agents WHERE id = ?"
 # With more agents than this, rows are read in the order of time, and those of others are left out.
 _FEW_AGENTS = 8
-
-
-class Spot(NamedTuple):
-    """Where a page of edits goes on: before this one."""
-
-    said: int
-    event: int
-    block: int
-    number: int
-
-
+# Before and after every call.
 _BEGINNING, END = Spot(0, 0, 0, 0), Spot(1 << 62, 0, 0, 0)
 
 
@@ -122,14 +103,14 @@ def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, befo
     """Return the newest edits before a place, as clients receive them, as many as there is time for."""
     ends = time.monotonic() + _SECONDS
     found: list[dict[str, Any]] = []
-    directories, size = _Directories(connection), 0
+    directories, calls, size = _Directories(connection), Calls(connection), 0
     down_to = _down_to(connection, before) if wanted.is_by_time else _BEGINNING
-    rows = [_Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before, down_to)).fetchall()]
+    rows = [Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before, down_to)).fetchall()]
     for row in rows:
         path = _absolute(row.path, directories[row.agent])
         if wanted.accepts(path, row.command):
             try:
-                edit = _shown(connection, row, path, paths, ends)
+                edit = shown(connection, calls, row, path, paths, ends)
             except OutOfTime:
                 return EditsPart(found, before, size)
             if edit is not None:
@@ -158,16 +139,6 @@ def agents_with(connection: sqlite3.Connection, path: str) -> set[int]:
     return {agent for agent, found in rows if wanted.accepts(_absolute(found, directories[agent]), None)}
 
 
-class _Row(NamedTuple):
-    spot: Spot
-    agent: int
-    deed: int
-    path: str
-    command: str | None
-    failed: int | None
-    status: int | None
-
-
 class _Directories(dict[int, str]):
     """Where agents were begun; empty where that is not known."""
 
@@ -180,53 +151,6 @@ class _Directories(dict[int, str]):
         directory = str(json.loads(row[0]).get(_DIRECTORY, "")) if row is not None else ""
         self[agent] = directory if directory.startswith("/") else ""
         return self[agent]
-
-
-def _shown(connection: sqlite3.Connection, row: _Row, path: str, paths: Paths, ends: float) -> dict[str, Any] | None:
-    """Return an edit as clients receive it; ``None`` if it was erased meanwhile."""
-    found = log_of(connection).execute(_CALL, (row.spot.event,)).fetchone()
-    if found is None:
-        return None
-    seq, kind, content, data_json, when, sent, uid, name, title = found
-    call, touch = _at(connection, blocks_of(kind, content, data_json) or [], row.spot)
-    if touch is None:
-        return None
-    texts = {field: _cut(getattr(touch, field)) for field in ("before", "after", "command")}
-    is_cut = any(texts[field] != getattr(touch, field) for field in texts)
-    return {
-        "id": row.spot.event,
-        "agent": uid,
-        "name": name,
-        "title": title,
-        "seq": seq,
-        "time": when,
-        **({} if sent is None else {"sent": sent}),
-        "live": paths.has(connection, row.agent, seq, kind, ends),
-        "call": call,
-        "deed": touch.deed,
-        "path": path,
-        "whole": touch.whole,
-        **({"removed": True} if touch.deed == "wrote" and touch.whole and touch.after is None else {}),
-        **texts,
-        **({"cut": True} if is_cut else {}),
-        "status": row.status if touch.deed == "ran" else None,
-        "answered": row.failed is not None,
-    }
-
-
-def _at(connection: sqlite3.Connection, blocks: Sequence[Any], spot: Spot) -> tuple[str, Touch | None]:
-    """Return the id of a call, and what it did at a place."""
-    block = blocks[spot.block] if spot.block < len(blocks) else {"type": "text"}
-    if block["type"] != "tool_call":
-        return "", None
-    touches = meant(block, tools_of(connection)).touches
-    return block["id"], touches[spot.number] if spot.number < len(touches) else None
-
-
-def _cut(text: str | None) -> str | None:
-    if text is None or len(text) * 4 <= MAX_TEXT:
-        return text
-    return text.encode()[:MAX_TEXT].decode(errors="ignore")
 
 
 def _absolute(path: str, directory: str) -> str:

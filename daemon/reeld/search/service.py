@@ -20,7 +20,7 @@ import anyio
 from reel.base.errors import Storage
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
-from reeld.search import finding, index
+from reeld.search import finding, index, touched
 from reeld.search.edit_pages import EditPages
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated, Text
@@ -288,6 +288,7 @@ class Search:
             self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))
             writer = await stack.enter_async_context(self._open_index(setup, readonly=False))
             self.indexed = await writer.run(index.progress)
+            self.touched = await writer.run(touched.position)
             setup = partial(index.prepare_reader, database=self._log, described=self._described)
             readers = [await stack.enter_async_context(self._open_index(setup, readonly=True)) for _ in range(_READERS)]
             self._readers, self.problem, self._writer = readers, None, writer

@@ -26,6 +26,8 @@ from reel.touches.touch import Deed, Touch
 VERSION = 1
 # What a call did. Their places are stored: an insertion needs a new version.
 DEEDS: tuple[Deed, ...] = ("read", "wrote", "ran")
+# What is entered of one call: it may have as many hunks as a message has lines.
+MOST = 1000
 # Characters of a path, as the system allows them; and of a command, by which it is found.
 _PATH = 4096
 _COMMAND = 4096
@@ -146,7 +148,7 @@ def _enter_calls(connection: sqlite3.Connection, message: Message) -> None:
         key = _key(message.agent, block["id"])
         rows = [
             (message.event, place, number, message.agent, message.said, *columns, key, marks_failures)
-            for number, touch in enumerate(touches)
+            for number, touch in enumerate(touches[:MOST])
             if (columns := _columns(touch)) is not None
         ]
         connection.executemany(_INSERT, rows)

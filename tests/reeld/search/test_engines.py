@@ -15,13 +15,14 @@ from reeld.core.events import Event
 from reeld.search import edits, finding, hit_pages, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.edit_pages import EditPage
-from reeld.search.edits import END, Spot, WantedEdits
+from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from reeld.search.ranking import Freshness
 from reeld.search.service import Search
+from reeld.search.shown_edits import Spot
 from reeld.search.volumes import Place
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE

@@ -10,8 +10,9 @@ import pytest
 
 from reel.touches.describing import described
 from reeld.search import edits, index, touched
-from reeld.search.edits import END, Spot, WantedEdits
+from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Paths
+from reeld.search.shown_edits import Spot
 from tests.patience import PATIENCE
 from tests.reeld.search.indexes import fill, opened
 from tests.reeld.store.rows import Rows
@@ -258,6 +259,16 @@ def test_many_calls_of_others(rows: Rows, connection: sqlite3.Connection, monkey
         spot = part.reached
 
     assert [[], [], [wanted]] == parts
+
+
+def test_a_call_of_many_hunks(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change of a call is an edit, the first ones up to a limit; the last of them comes first."""
+    monkeypatch.setattr(touched, "MOST", 3)
+    changes = [{"oldText": f"{number}", "newText": "x"} for number in range(5)]
+    called(rows, rows.agent(1), "edit", {"path": "a", "edits": changes})
+    fill(connection)
+
+    assert ["2", "1", "0"] == [each["before"] for each in found(connection)]
 
 
 def test_long_texts(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:

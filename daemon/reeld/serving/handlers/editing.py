@@ -2,7 +2,8 @@
 
 from reeld.core.commands import not_found
 from reeld.protocol import params
-from reeld.search.edits import END, Spot, WantedEdits
+from reeld.search.edits import END, WantedEdits
+from reeld.search.shown_edits import Spot
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
 from reeld.store.hidden import hidden
