@@ -62,12 +62,21 @@ def state_left(client: Client, agent: str, head: int) -> Json:
 
 def _target(client: Client, agent: str, event: Event) -> int | None:
     """Return the seq whose state an event leads to; ``None`` if it leaves the state."""
-    data = json.loads(event["data_json"] or "{}")
+    data = _data(event)
     if event["kind"] == "restore":
         # A redo leads to where the undo came from.
-        return int(data["undo"] - 1 if "undo" in data else data["to"])
-    if "target" in data:
-        return int(data["target"])
+        return data["undo"] - 1 if "undo" in data else data.get("to")
+    if "target" in data or "before" not in data:
+        return data.get("target")
     after = client.history(agent, since=event["seq"], limit=1, inherited=True).events
     replaces = any(each["command"] == event["command"] and is_conversation_kind(each["kind"]) for each in after)
-    return None if replaces else int(data["before"]) - 1
+    return None if replaces else data["before"] - 1
+
+
+def _data(event: Event) -> dict[str, int]:
+    """Return the data of an event; there is none if it changed on the disk."""
+    try:
+        found: dict[str, int] = json.loads(event["data_json"] or "{}")
+    except ValueError:
+        return {}
+    return found
