@@ -2,7 +2,8 @@
 
 The requests of one connection take effect in the order in which they were sent. A request that can be given to a live
 agent at once is; a request that must await something is ``Deferred``, and it and everything behind it are done one
-after the other (:mod:`reeld.serving.turns`). A ``Detached`` request (``wait``, ``verify``, ``backup``, ``search``)
+after the other (:mod:`reeld.serving.turns`). What awaits something only before it is given to its agent is
+``Prepared``, and holds up the others until then. A ``Detached`` request (``wait``, ``verify``, ``backup``, ``search``)
 leaves that order: it has a task of its own and holds up nothing.
 
 Every outcome goes through :meth:`Dispatcher.settle`. There the key of a failed command is looked up first: a command
