@@ -23,7 +23,7 @@ FILES = (
 WITHOUT = ("session/test_file_session_manager_symlink_protection",)
 # They look into files, ask for their paths, or copy them.
 LOOK_INSIDE = {
-    # It needs an exporter of traces that the framework does not require.
+    # It needs a processor of traces that the framework does not require.
     "agent/test_agent": ("test_baggage_attributes_stamped_on_agent_span",),
     "multiagent/test_swarm": (
         "test_swarm_crash_restart_handoff_via_file_session_on_disk",
