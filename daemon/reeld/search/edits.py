@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import time
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from reel.touches.touch import Deed
@@ -106,7 +107,7 @@ def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, befo
     directories, calls, size = _Directories(connection), Calls(connection), 0
     down_to = _down_to(connection, before) if wanted.is_by_time else _BEGINNING
     rows = [Row(Spot(*row[:4]), *row[4:]) for row in connection.execute(*wanted.query(before, down_to)).fetchall()]
-    for row in rows:
+    for row, following in zip_longest(rows, rows[1:]):
         path = _absolute(row.path, directories[row.agent])
         if wanted.accepts(path, row.command):
             try:
@@ -117,7 +118,9 @@ def find(connection: sqlite3.Connection, wanted: WantedEdits, paths: Paths, befo
                 found.append(edit if wanted.texts else {**edit, "before": None, "after": None})
                 size += sum(len(found[-1][field] or "") for field in ("before", "after", "command"))
         before = row.spot
-        if len(found) == limit or size > MAX_PAGE or time.monotonic() > ends:
+        # A call may be long: the rest of what it did costs less than to read it again.
+        is_between = following is None or following.spot.event != row.spot.event
+        if len(found) == limit or size > MAX_PAGE or (is_between and time.monotonic() > ends):
             return EditsPart(found, before, size)
     if len(rows) < _TOGETHER:
         return EditsPart(found, None if down_to == _BEGINNING else down_to, size)

@@ -269,6 +269,10 @@ def test_a_call_of_many_hunks(rows: Rows, connection: sqlite3.Connection, monkey
     fill(connection)
 
     assert ["2", "1", "0"] == [each["before"] for each in found(connection)]
+    monkeypatch.setattr(edits, "_SECONDS", -1.0)
+    paths = Paths()
+    parts = [edits.find(connection, WantedEdits(), paths, END, 9) for _ in range(3)]  # the first ones find what is live
+    assert ["2", "1", "0"] == [each["before"] for each in parts[-1].edits]
 
 
 def test_long_texts(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
