@@ -31,6 +31,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from reel.integrations.google_adk import ReelSessionService
+from reel.integrations.google_adk.going_back import _target
 
 _NUMBERS = count()
 
@@ -528,6 +529,14 @@ def test_a_clone_is_a_session(service: ReelSessionService, client: Client, app: 
     )
     append(service, loaded, changing(a=3))
     assert [{"a": 1}, {"a": 3}] == [each.state for each in run(lambda: service.list_sessions(app_name=app)).sessions]
+
+
+@pytest.mark.parametrize("kind", ["restore", "rewind"])
+@pytest.mark.parametrize("data", [None, "{}", '{"cut'])
+def test_a_damaged_way_back(client: Client, kind: str, data: str | None) -> None:
+    """An event whose data changed on the disk leads nowhere, and the state stays."""
+    damaged: Any = {"kind": kind, "data_json": data, "seq": 5, "command": 5}
+    assert _target(client, "no such agent", damaged) is None
 
 
 def test_what_is_no_way_back_of_state(service: ReelSessionService, client: Client, app: str) -> None:
