@@ -141,15 +141,16 @@ def test_a_summary(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_being_written(tmp_path: Path) -> None:
-    """It is left for the next time, unless nobody has written for an hour."""
-    asked = {**request("r1", "Hi", "Ho"), "result": None}
-    path = save(tmp_path / _PLACE / "s1.json", asked)
+    """It is left for the next time with its prompt, of which only the end says what the model got."""
+    asked = {**request("r2", "Hi", "Ho"), "result": None}
+    path = save(tmp_path / _PLACE / "s1.json", request("r1", "One"), asked)
     before = Read(TOOL, path)
     os.utime(path)
     now = Read(TOOL, path)
 
-    assert [("user", "Hi"), ("assistant", "Ho")] == before.texts
-    assert ([("user", "Hi")], True) == (now.texts, now.counts.unfinished)
+    assert [("user", "One"), ("user", "Hi"), ("assistant", "Ho")] == before.texts
+    assert ([("user", "One")], True) == (now.texts, now.counts.unfinished)
+    assert {"answer that is being written": 2} == now.counts.ignored
 
 
 def test_a_log_of_changes(tmp_path: Path) -> None:

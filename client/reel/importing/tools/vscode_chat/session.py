@@ -114,21 +114,20 @@ class Session:
             self.counts.note("request without a message")
             yield from self._note(request, ref, None, sent)
             return
+        is_open = request.get("result") is None and request.get("isCanceled") is not True
+        if is_open and is_last and may_go_on(self.source.modified // 1_000_000):
+            # The prompt waits as well: what the model got of it is written with the answer.
+            postpone(self.counts, 1 + len(list_in(request, "response")))
+            return
         model = text_in(request, "modelId")
         self._about.facts["model"] = model or self._about.facts.get("model", "")
         self._about.prompt(typed)
         yield from self._about.begin()
         yield from self._ask(request, metadata, ref, typed, sent)
-        if request.get("result") is None and is_last and request.get("isCanceled") is not True and self._may_go_on():
-            postpone(self.counts, len(list_in(request, "response")))
-            return
         yield from self._answer(request, metadata, ref, model, sent)
         yield from self._ends(request, result, metadata, ref, model, sent)
         if more := other_fields(request, _REQUEST):
             yield from self._note({key: request[key] for key in more}, f"{ref}/more", None, sent)
-
-    def _may_go_on(self) -> bool:
-        return may_go_on(self.source.modified // 1_000_000)
 
     def _ask(self, request: Json, metadata: Json, ref: str, typed: str, sent: int | None) -> Iterator[Step]:
         """Yield a prompt as the model got it; what was typed is beside it if it is not the same."""
