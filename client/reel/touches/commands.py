@@ -13,10 +13,12 @@ from typing import NamedTuple
 from reel.touches.patches import patched
 from reel.touches.touch import Touch
 
-_BEGIN = re.compile(r"<<(?P<tabs>-?)\s*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
+_BEGIN = re.compile(r"(?<!<)<<(?!<)(?P<tabs>-?)\s*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
 # Each repetition is possessive: a command may be long, and made by anybody.
 _PATCH = re.compile(r"(?:^|&&|;)\s*+(?:apply_patch|applypatch)\s*+$")
-_CHANGED = re.compile(r"^\s*+cd\s++(?P<directory>[^&|;<>]++)&&")
+# A directory that a line goes to before anything else; and any other way to go to one.
+_CHANGED = re.compile(r"^\s*+cd\s++(?P<directory>[^&|;<>]++)(?:&&|$)")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd|chroot)\b")
 _COPY = re.compile(r"(?:^|&&|;)\s*+(?:cat\b|(?P<tee>(?:sudo\s++)?tee\b(?P<more>\s++-a\b)?))(?P<rest>[^&|;]*+)$")
 _REDIRECTED = re.compile(r"(?P<sign>>>?)\s*+(?P<path>'[^']+'|\"[^\"]+\"|[^\s'\"<>]++)")
 # What may keep a line from being run; from there on nothing is certain.
@@ -31,12 +33,13 @@ _MADE_UP = re.compile(r"[$`*?\[{~]")
 
 
 class _Document(NamedTuple):
-    """A here-document: what stands before and behind its operator, and its body."""
+    """A here-document: what stands before and behind its operator, its body, and where it is; ``None`` if unknown."""
 
     before: str
     behind: str
     body: str
     is_literal: bool
+    directory: str | None
 
 
 def written(command: str) -> Iterator[Touch]:
@@ -46,9 +49,9 @@ def written(command: str) -> Iterator[Touch]:
         yield from patched(argument[1:-1])
         return
     for document in _documents(command):
-        directory = _CHANGED.match(document.before)
         for touch in _of(document):
-            yield touch if directory is None else below(_plain(directory["directory"]), touch)
+            if document.directory is not None or touch.path.startswith("/"):
+                yield below(document.directory or "", touch)
 
 
 def below(directory: str, touch: Touch) -> Touch:
@@ -70,8 +73,26 @@ def _of(document: _Document) -> list[Touch]:
     return [
         Touch("wrote", _plain(path), after=document.body, whole=sign == ">")
         for sign, path in places
-        if not _MADE_UP.search(path) and path not in ("/dev/null", "/dev/stdout", "/dev/stderr")
+        if not _is_made_up(path) and path not in ("/dev/null", "/dev/stdout", "/dev/stderr")
     ]
+
+
+def _is_made_up(word: str) -> bool:
+    """Return whether a shell may replace something in a word."""
+    if word.startswith("'"):
+        return False
+    return (_REPLACED if word.startswith('"') else _MADE_UP).search(word) is not None
+
+
+def _gone_to(line: str, directory: str | None) -> str | None:
+    """Return the directory in which a line leaves the shell; ``None`` if that is not certain."""
+    changed = _CHANGED.match(line)
+    if _MOVES.search(line[changed.end() :] if changed else line) or directory is None:
+        return None
+    if changed is None:
+        return directory
+    word = changed["directory"].strip()
+    return None if _is_made_up(word) else below(directory, Touch("ran", _plain(word))).path
 
 
 def _plain(word: str) -> str:
@@ -85,13 +106,15 @@ def _documents(command: str) -> Iterator[_Document]:
     """Yield the here-documents that the shell itself reads, and not one that gets them in quotes."""
     lines = command.split("\n")
     number, quote = 0, ""
+    directory: str | None = ""
     while number < len(lines):
         line = lines[number]
         number += 1
         begin = _BEGIN.search(line)
         opened = _quote_after(line if begin is None else line[: begin.start()], quote)
-        if _CONDITION.search(line):
+        if _CONDITION.search(line) or (begin and _BEGIN.search(line, begin.end())):
             return
+        directory = _gone_to(line, directory)
         if begin is None or opened:
             quote = _quote_after(line, quote)
             continue
@@ -101,7 +124,7 @@ def _documents(command: str) -> Iterator[_Document]:
             number += 1
             if found == begin["word"]:
                 text = "".join(f"{each}\n" for each in body)
-                yield _Document(line[: begin.start()], line[begin.end() :], text, is_literal=bool(begin["quote"]))
+                yield _Document(line[: begin.start()], line[begin.end() :], text, bool(begin["quote"]), directory)
                 break
             body.append(found)
 

@@ -63,7 +63,7 @@ def outcome_of(result: Mapping[str, Any] | None, *, marks_failures: bool) -> Out
     if status is None and not failed and marks_failures and not is_open:
         status = 0
     is_refused = failed or bool(status) or bool(_REFUSED.match(text))
-    return Outcome(bool(_DENIED.match(text)) and not status, failed, is_refused, status)
+    return Outcome(status is None and bool(_DENIED.match(text)), failed, is_refused, status)
 
 
 def text_of(content: Any) -> str:

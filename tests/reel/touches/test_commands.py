@@ -31,6 +31,14 @@ def written(command: object, **more: str) -> list[Touch]:
         ("sudo tee -a a.py <<'EOF'\nx\nEOF", [Touch("wrote", "a.py", after="x\n")]),
         ("cat > a.py <<-'EOF'\n\tx\n\tEOF", [ADDED]),
         ("cat > a.py <<'A'\nx\nA\ncat > b.py <<'B'\ny\nB", [ADDED, Touch("wrote", "b.py", after="y\n", whole=True)]),
+        ("cd p\ncd q\ncat > a.py <<'EOF'\nx\nEOF", [Touch("wrote", "p/q/a.py", after="x\n", whole=True)]),
+        (
+            "cd p && cat > a.py <<'A'\nx\nA\ncat > a.py <<'B'\nx\nB",
+            [Touch("wrote", "p/a.py", after="x\n", whole=True)] * 2,
+        ),
+        ("mkdir p; cd p; cat > /q/a.py <<'EOF'\nx\nEOF", [Touch("wrote", "/q/a.py", after="x\n", whole=True)]),
+        ("cat > 'app/[id].py' <<'EOF'\nx\nEOF", [Touch("wrote", "app/[id].py", after="x\n", whole=True)]),
+        ("cat <<< foo\ncat > a.py <<'EOF'\nx\nEOF", [ADDED]),
         ("echo 'a\\' && cat > a.py <<'EOF'\nx\nEOF", [ADDED]),
     ],
 )
@@ -51,6 +59,10 @@ def test_here_documents(command: str, expected: list[Touch]) -> None:
         "python3 - <<'EOF'\ncat > a.py <<'X'\nx\nX\nEOF",  # in the text of another program
         "if false; then\ncat > a.py <<'EOF'\nx\nEOF\nfi",
         "f() {\ncat > a.py <<'EOF'\nx\nEOF\n}",
+        "mkdir p && cd p && cat > a.py <<'EOF'\nx\nEOF",  # where it is
+        "(cd p)\ncat > a.py <<'EOF'\nx\nEOF",
+        "cd $DIR\ncat > a.py <<'EOF'\nx\nEOF",
+        "cat > a.py <<'A'; cat > b.py <<'B'\nx\nA\ncat > c.py <<'C'\ny\nC\nB",
         "cat > /dev/null <<'EOF'\nx\nEOF",
         "cat <<'EOF'\nx\nEOF",
         "grep x <<'EOF' > a.py\nx\nEOF",

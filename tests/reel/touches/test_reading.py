@@ -137,6 +137,7 @@ def test_commands(name: str, arguments: Any, expected: Touch) -> None:
     ("name", "content", "is_error", "status"),
     [
         ("Bash", "fine", False, 0),
+        ("Bash", "User rejected: 0", False, 0),
         ("Bash", "Exit code: 3", False, 0),  # the command printed it
         ("Bash", "Exit code 127\nnot found", True, 127),
         ("Bash", "Command running in background with ID: b1. Output is in /tmp/b1", False, None),
