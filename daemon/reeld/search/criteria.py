@@ -42,6 +42,12 @@ class Criteria(NamedTuple):
         return self.live is not None or bool(self.patterns)
 
     @property
+    def needed(self) -> str | None:
+        """An expression of FTS5 for the trigrams that every event has; ``None`` if none are known."""
+        needed = [each.needed for each in self.patterns if each.needed is not None and not each.is_excluded]
+        return " AND ".join(f"({each})" for each in needed) or None
+
+    @property
     def match(self) -> str | None:
         """An expression of FTS5 for events with all words; ``None`` if there is nothing to look for."""
         required = self._marked

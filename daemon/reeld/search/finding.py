@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from reel.said.kinds import ROLES, STATE
-from reeld.search import volumes
+from reeld.search import trigrams, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.index import log_of
 from reeld.search.marks import marks
@@ -18,7 +18,7 @@ from reeld.search.ranking import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
 from reeld.search.volumes import Place, Volume
-from reeld.store.connection import Texts
+from reeld.store.connection import Numbers, Texts
 from reeld.store.directories import Directories
 from reeld.store.spans import NEWEST, Span, Walk
 
@@ -35,8 +35,10 @@ _DISORDER = 86_400_000
 # each time, a volume is sorted, which takes 10 ms.
 _TOGETHER = 64
 _LOOKED_AT = 2048
+# Texts that are read together: a server answers once for all of them. They may have a megabyte each.
+_READ = 16
 
-_TEXT = "SELECT kind, content, data_json FROM log.events WHERE id = ?"
+_TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -65,10 +67,9 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
-    match, condition = wanted.match, wanted.condition
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
-        rows = volumes.matches(connection, volume, match, condition, first, high)
+        rows = volumes.matches(connection, volume, _wanted_of(connection, volume, wanted), first, high)
         while some := [event for (event,) in islice(rows, _TOGETHER)]:
             kept, done = checked(connection, wanted, paths, some, ends)
             events += kept[: limit - len(events)]
@@ -81,6 +82,13 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     return Searched(events, low)
 
 
+def _wanted_of(connection: sqlite3.Connection, volume: Volume, wanted: Criteria) -> volumes.Wanted:
+    """Return which events of a volume may match."""
+    needed = wanted.needed
+    ranges = None if needed is None else trigrams.ranges(connection, volume, needed)
+    return volumes.Wanted(wanted.match, wanted.condition, ranges)
+
+
 def checked(
     connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", events: Sequence[int], ends: float
 ) -> tuple[list[int], int]:
@@ -88,9 +96,12 @@ def checked(
     if not wanted.is_checked:
         return list(events), len(events)
     kept: list[int] = []
+    texts: dict[int, str] = {}
     for done, event in enumerate(events):
+        if wanted.patterns and not done % _READ:
+            texts = _texts(connection, events[done : done + _READ])
         try:
-            if _has_patterns(connection, wanted, event) and _is_wanted(connection, wanted, event, paths, ends):
+            if _has_patterns(wanted, texts.get(event)) and _is_wanted(connection, wanted, event, paths, ends):
                 kept.append(event)
         except OutOfTime:
             return kept, done
@@ -99,14 +110,14 @@ def checked(
     return kept, len(events)
 
 
-def _has_patterns(connection: sqlite3.Connection, wanted: Criteria, event_id: int) -> bool:
-    if not wanted.patterns:
-        return True
-    row = log_of(connection).execute(_TEXT, (event_id,)).fetchone()
-    if row is None:  # it was erased meanwhile
-        return False
-    text = text_of(*row)
-    return all(pattern.accepts(text) for pattern in wanted.patterns)
+def _texts(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
+    """Return the texts of events that were not erased meanwhile."""
+    rows = log_of(connection).execute(_TEXTS, (Numbers(events),))
+    return {event: text_of(*row) for event, *row in rows}
+
+
+def _has_patterns(wanted: Criteria, text: str | None) -> bool:
+    return not wanted.patterns or (text is not None and all(pattern.accepts(text) for pattern in wanted.patterns))
 
 
 def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
@@ -136,7 +147,7 @@ def latest(
 ) -> Part:
     """Return some of the events of a volume that match and were said last before a place."""
     most = max(2 * limit, _LOOKED_AT) if wanted.is_checked else limit
-    some = volumes.latest(connection, volume, wanted.match, wanted.condition, before, most)
+    some = volumes.latest(connection, volume, _wanted_of(connection, volume, wanted), before, most)
     kept, done = checked(connection, wanted, paths, [place.event for place in some], ends=time.monotonic() + _SECONDS)
     if done < len(some):
         reached: Place | None = some[done - 1] if done else before

@@ -14,7 +14,7 @@ import time
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
 from reel.touches.describing import Described
-from reeld.search import touched, vocabulary, volumes
+from reeld.search import touched, trigrams, vocabulary, volumes
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
@@ -151,6 +151,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
+    trigrams.create(connection)
     touched.prepare(connection, described)
     touched.know(connection, described)
     if version != VERSION:  # an earlier program would not erase what is in the table: it builds the index again
@@ -227,6 +228,8 @@ def _cut_back(connection: sqlite3.Connection) -> None:
         emptied = volumes.from_event(connection, survivor)
         for volume in emptied[:-1]:  # the words of the last one are not in the table
             vocabulary.remove(connection, volumes.words_of(connection, volume))
+        for volume in emptied:
+            trigrams.forget(connection, volume.number)
         event, checksum = _newest(connection, volumes.cut(connection, emptied))
         connection.execute("UPDATE totals SET (events, words) = (SELECT count(*), coalesce(sum(length), 0) FROM facts)")
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
@@ -310,6 +313,22 @@ def fill_touches(connection: sqlite3.Connection) -> int:
                     break
         touched.move(connection, event)
     return event
+
+
+def make_blocks(connection: sqlite3.Connection) -> bool:
+    """Make the next blocks of trigrams; return whether there is more to do.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+
+    def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
+        query = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id"
+        with _reading_the_log(), closing(log_of(connection).execute(query, (after, last))) as rows:
+            for event, *row in rows:
+                yield event, text_of(*row)
+
+    return trigrams.make(connection, texts)
 
 
 class _Batch:
@@ -445,6 +464,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
+                trigrams.forget(connection, volume.number)
                 messages = [message for text in texts if (message := _message(*text)) is not None]
                 touched.replace(connection, [row[0] for row in rows], messages)
                 _count(connection, others, documents)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
+from reeld.search.literals import needed_of_expression, needed_of_piece
 from reeld.search.query import TypedPattern
 
 # Characters of a pattern.
@@ -31,10 +32,17 @@ _IS_PLAIN = re.compile(r"[\w\s/\"'#%&,:;<=>@`~!-]*")
 
 
 class Pattern(NamedTuple):
-    """What a text must have, or must not have; ``matches`` yields the places of the matches in a text."""
+    """What a text must have, or must not have.
+
+    Args:
+        matches: yields the places of the matches in a text.
+        is_excluded: whether a text must not have it.
+        needed: the trigrams of every text with it (:mod:`reeld.search.literals`); ``None`` if they are not known.
+    """
 
     matches: Callable[[str], Iterator[tuple[int, int]]]
     is_excluded: bool = False
+    needed: str | None = None
 
     def accepts(self, text: str) -> bool:
         """Return whether a text has it, or does not, as it is wanted."""
@@ -67,8 +75,8 @@ def _pattern(typed: TypedPattern) -> Pattern:
     if len(typed.text) > _LONGEST:
         raise _refused(typed, f"has {len(typed.text)} characters; at most {_LONGEST} are allowed")
     if typed.is_regex and not _IS_PLAIN.fullmatch(typed.text):
-        return Pattern(partial(_spans, _expression(typed)), typed.is_excluded)
-    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded)
+        return Pattern(partial(_spans, _expression(typed)), typed.is_excluded, needed_of_expression(typed.text))
+    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, needed_of_piece(typed.text))
 
 
 def _spans(expression: Any, text: str) -> Iterator[tuple[int, int]]:

@@ -253,11 +253,26 @@ class Search:
                 written = self._store.writer.events - written
                 pause = pause_after(time.monotonic() - began, written, self.indexed - before)
                 if is_complete:
+                    await self._make_blocks(writer)
                     await self._news.wait()
                     pause = max(pause, _DELAY)
                 with anyio.move_on_after(pause):
                     await self._hurry.wait()
                 self._hurry = anyio.Event()
+
+    async def _make_blocks(self, writer: ConnectionThread) -> None:
+        """Make blocks of trigrams until something is to be indexed, or there is no more to do."""
+        while not self.behind:
+            async with self._turn:
+                if self._is_damaged or self._is_removed or not self._has_room():
+                    return
+                began, written = time.monotonic(), self._store.writer.events
+                more = await writer.run(index.make_blocks)
+            if not more:
+                return
+            written = self._store.writer.events - written
+            with anyio.move_on_after(pause_after(time.monotonic() - began, written, indexed=1)):
+                await self._hurry.wait()
 
     def _require_room_to_build(self) -> None:
         """Refuse to build an index for which there is no room; one that exists goes on growing."""

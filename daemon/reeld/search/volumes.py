@@ -11,6 +11,7 @@ contentless, so there is no second copy of the texts. They have no sizes of rows
 FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`, from the facts of the event.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -51,6 +52,20 @@ class Condition(NamedTuple):
     def is_nothing(self) -> bool:
         """Whether it is true of every event."""
         return self.sql == "TRUE"
+
+
+class Wanted(NamedTuple):
+    """Which events of a volume are wanted.
+
+    Args:
+        match: an expression of FTS5; ``None`` for all.
+        condition: what must be true of their facts.
+        ranges: the first and last ids of the stretches in which they are; ``None`` for the whole volume.
+    """
+
+    match: str | None
+    condition: Condition
+    ranges: Sequence[tuple[int, int]] | None = None
 
 
 class Place(NamedTuple):
@@ -176,35 +191,38 @@ def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Do
     )
 
 
-def matches(
-    connection: sqlite3.Connection, volume: Volume, match: str | None, condition: Condition, low: int, high: int
-) -> sqlite3.Cursor:
+def matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> sqlite3.Cursor:
     """Return the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
-    source, values = _source(volume, match, condition)
-    query = f"SELECT event FROM {source} AND event >= ? AND event < ? ORDER BY event DESC"  # noqa: S608 - ours
-    return connection.execute(query, (*values, max(low, volume.first), min(high, volume.end)))
+    source, values = _source(volume, wanted, max(low, volume.first), min(high, volume.end))
+    return connection.execute(f"SELECT event FROM {source} ORDER BY event DESC", values)  # noqa: S608 - ours
 
 
-def latest(
-    connection: sqlite3.Connection, volume: Volume, match: str | None, condition: Condition, before: Place, limit: int
-) -> list[Place]:
+def latest(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, before: Place, limit: int) -> list[Place]:
     """Return the matching events of a volume that were said last before a place, the latest first."""
-    source, values = _source(volume, match, condition)
-    query = (
-        f"SELECT said, event FROM {source} AND event >= ? AND event < ? AND (said, event) < (?, ?)"  # noqa: S608 - ours
-        " ORDER BY said DESC, event DESC LIMIT ?"
-    )
-    rows = connection.execute(query, (*values, volume.first, volume.end, *before, limit))
-    return [Place(*row) for row in rows]
+    source, values = _source(volume, wanted, volume.first, volume.end)
+    query = f"SELECT said, event FROM {source} AND (said, event) < (?, ?) ORDER BY said DESC, event DESC LIMIT ?"  # noqa: S608 - ours
+    return [Place(*row) for row in connection.execute(query, (*values, *before, limit))]
 
 
-def _source(volume: Volume, match: str | None, condition: Condition) -> tuple[str, tuple[object, ...]]:
-    """Return what follows ``FROM``, up to where a condition may follow, and its parameters."""
-    if match is None:
-        return f"facts WHERE {condition.sql}", condition.values
+def _source(volume: Volume, wanted: Wanted, low: int, high: int) -> tuple[str, tuple[object, ...]]:
+    """Return what follows ``FROM`` for the matching events from an id up to another one, excluded, and its parameters.
+
+    A condition may follow.
+    """
+    match, condition, ranges = wanted
     table = f"volume_{volume.number}"
-    found = f"(SELECT rowid AS event FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 - a number
-    return f"{found} CROSS JOIN facts USING (event) WHERE {condition.sql}", (match, *condition.values)
+    if ranges is not None:
+        # No other condition on the id: SQLite would look through the whole volume for each range.
+        inside = "json_each(?) AS each CROSS JOIN facts ON event BETWEEN each.value ->> 0 AND each.value ->> 1"
+        clipped = [(max(first, low), min(last, high - 1)) for first, last in ranges if last >= low and first < high]
+        matching = f"event IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" if match else "TRUE"  # noqa: S608 - ours
+        values = (json.dumps(clipped), *condition.values, *([match] if match else []))
+        return f"{inside} WHERE {condition.sql} AND {matching}", values
+    bounds = f"WHERE {condition.sql} AND event >= ? AND event < ?"
+    if match is None:
+        return f"facts {bounds}", (*condition.values, low, high)
+    found = f"(SELECT rowid AS event FROM {table} WHERE {table} MATCH ?)"  # noqa: S608 - ours
+    return f"{found} CROSS JOIN facts USING (event) {bounds}", (match, *condition.values, low, high)
 
 
 def merge(connection: sqlite3.Connection, volume: Volume) -> None:
