@@ -126,3 +126,17 @@ def test_a_refused_stretch_among_others(client: Client, parts: list[requests.Cal
 
     assert ["a"] == [row.name for row in client.iter_agents()]
     assert 1 == client.agent("a").head
+
+
+@pytest.mark.parametrize("length", [3, 1100])
+def test_followers_of_a_new_agent_whose_stretch_goes_back(client: Client, length: int) -> None:
+    """Who follows all agents learns where it goes back to, whether the agent is live from then on or too long."""
+    stretch = [{"role": "user", "content": f"{number}"} for number in range(length)]
+    stretch += [{"kind": "rewind", "data_json": '{"before":3}'}, {"role": "user", "content": "end"}]
+    with client.subscribe() as pushes:
+        client.commit([requests.create("a"), requests.append("a", stretch)])
+        pushed: list[Any] = [next(pushes) for _ in range(1 + len(stretch))]
+
+    *_, back, end = [(push.kind, push.keep, push.count) for push in pushed]
+    assert [("rewind", 1, 1), ("user", 1, 2)] == [back, end]
+    assert client.replay("a").matched
