@@ -11,8 +11,8 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from reel.touches.touch import Deed
+from reeld.search.attached_log import log_of
 from reeld.search.finding import OutOfTime, Paths
-from reeld.search.index import log_of
 from reeld.search.shown_edits import Calls, Row, Spot, shown
 from reeld.search.touched import DEEDS, DONE, plain
 

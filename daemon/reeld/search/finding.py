@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from reel.said.kinds import ROLES, STATE
 from reeld.search import trigrams, volumes
+from reeld.search.attached_log import log_of
 from reeld.search.criteria import Criteria
-from reeld.search.index import log_of
 from reeld.search.marks import marks
 from reeld.search.patterns import Pattern
 from reeld.search.ranking import Ranked

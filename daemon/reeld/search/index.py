@@ -14,20 +14,21 @@ import time
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import Storage
 from reel.touches.describing import Described
-from reeld.search import touched, trigrams, vocabulary, volumes
+from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
+from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
 from reeld.search.words import indexed
-from reeld.store.connection import Connection, transaction, uri_of
+from reeld.store.connection import transaction
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
@@ -64,10 +65,6 @@ Text: TypeAlias = tuple[str, str | None, str | None]
 _NO_OTHERS = Described()
 
 
-class LogError(Storage):
-    """The log cannot be read; the index is not to blame."""
-
-
 class Outdated(Exception):
     """The index is of another version or of another database, or damaged; it has to be built again.
 
@@ -101,22 +98,6 @@ def is_damage(error: sqlite3.Error) -> bool:
 def path_for(directory: str, identity: str) -> str:
     """Return the path of the index for a database on a server, from the id of that database."""
     return f"{directory}/search-{identity}.db"
-
-
-# Opens a connection to the log on a server.
-OpenLog: TypeAlias = Callable[[], Connection]
-
-
-def log_of(connection: sqlite3.Connection) -> Connection:
-    """Return the connection that reads the log: the same one, unless the log is on a server."""
-    log: Connection | None = getattr(connection, "log", None)
-    return connection if log is None else log
-
-
-def close_log(connection: sqlite3.Connection) -> None:
-    """Close the connection to the log, if it is a separate one."""
-    if (log := getattr(connection, "log", None)) is not None:
-        log.close()
 
 
 def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: Described = _NO_OTHERS) -> None:
@@ -156,7 +137,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     touched.know(connection, described)
     if version != VERSION:  # an earlier program would not erase what is in the table: it builds the index again
         connection.execute(f"PRAGMA user_version = {VERSION}")
-    _attach(connection, database)
+    attach(connection, database)
     _cut_back(connection)
 
 
@@ -166,16 +147,7 @@ def prepare_reader(connection: sqlite3.Connection, database: str | OpenLog, desc
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA cache_size = -4096")
     connection.text_factory = _decoded
-    _attach(connection, database)
-
-
-def _attach(connection: sqlite3.Connection, database: str | OpenLog) -> None:
-    if not isinstance(database, str):
-        with _reading_the_log():
-            connection.log = database()  # type: ignore[attr-defined]  # it is of a class of our own
-        return
-    connection.execute("ATTACH ? AS log", (uri_of(database, "ro"),))
-    connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # opens it now: it may be gone later
+    attach(connection, database)
 
 
 class _Progress(NamedTuple):
@@ -202,14 +174,6 @@ class Filled(NamedTuple):
     touched: int
 
 
-@contextmanager
-def _reading_the_log() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise LogError(f"the log cannot be read: {error}") from error
-
-
 def _cut_back(connection: sqlite3.Connection) -> None:
     """Remove the events that a server has lost, if the log no longer has the newest event of the index.
 
@@ -218,9 +182,9 @@ def _cut_back(connection: sqlite3.Connection) -> None:
         Outdated: the index is of another log.
     """
     event, checksum = _progress(connection)
-    if not event or _checksum_of(connection, event) == checksum:
+    if not event or attached_log.checksum_of(connection, event) == checksum:
         return
-    survivor = _survivor(connection, event)
+    survivor = attached_log.survivor(connection, event)
     if survivor is None:
         raise Outdated("is of another database")
     with transaction(connection):
@@ -230,35 +194,10 @@ def _cut_back(connection: sqlite3.Connection) -> None:
             vocabulary.remove(connection, volumes.words_of(connection, volume))
         for volume in emptied:
             trigrams.forget(connection, volume.number)
-        event, checksum = _newest(connection, volumes.cut(connection, emptied))
+        event, checksum = attached_log.newest(connection, volumes.cut(connection, emptied))
         connection.execute("UPDATE totals SET (events, words) = (SELECT count(*), coalesce(sum(length), 0) FROM facts)")
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
         touched.cut(connection, event)
-
-
-def _checksum_of(connection: sqlite3.Connection, event: int) -> int | None:
-    """Return the checksum of an event of the log; ``None`` if there is no such event."""
-    with _reading_the_log():
-        found = log_of(connection).execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone()
-    return None if found is None else int(found[0])
-
-
-def _survivor(connection: sqlite3.Connection, event: int) -> int | None:
-    """Return the newest event that was left when a server lost this one; ``None`` if it is not known to be lost."""
-    log = log_of(connection)
-    if log is connection:  # a file loses nothing
-        return None
-    query = "SELECT survivor FROM runs WHERE survivor < ? AND first > ? ORDER BY first LIMIT 1"
-    with _reading_the_log():
-        found = log.execute(query, (event, event)).fetchone()
-    return None if found is None else int(found[0])
-
-
-def _newest(connection: sqlite3.Connection, last: int) -> tuple[int, int]:
-    """Return the newest event of the log up to an id, and its checksum."""
-    query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
-    with _reading_the_log():
-        return log_of(connection).execute(query, (last,)).fetchone() or (0, 0)
 
 
 def fill(connection: sqlite3.Connection) -> Filled:
@@ -272,7 +211,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
     ends = time.monotonic() + _SECONDS
     with transaction(connection):
         event, checksum = _progress(connection)
-        with _reading_the_log():
+        with reading_the_log():
             newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
         volume = volumes.last(connection)
         if volume.is_full and event < newest:
@@ -302,7 +241,7 @@ def fill_touches(connection: sqlite3.Connection) -> int:
         LogError: the log cannot be read.
     """
     last, ends = progress(connection), time.monotonic() + _SECONDS
-    with transaction(connection), _reading_the_log():
+    with transaction(connection), reading_the_log():
         event = last
         with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
             for number, row in enumerate(rows, 1):
@@ -324,7 +263,7 @@ def make_blocks(connection: sqlite3.Connection) -> bool:
 
     def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
         query = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id"
-        with _reading_the_log(), closing(log_of(connection).execute(query, (after, last))) as rows:
+        with reading_the_log(), closing(log_of(connection).execute(query, (after, last))) as rows:
             for event, *row in rows:
                 yield event, text_of(*row)
 
@@ -358,7 +297,7 @@ class _Batch:
         Raises:
             LogError: the log cannot be read.
         """
-        with _reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
+        with reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (*row, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = row[0], checksum
                 message = _message(*row)
@@ -485,7 +424,7 @@ def settle(connection: sqlite3.Connection, path: str, descriptor: int) -> None:
         Storage: an older version made the index, so that it cannot be cleared.
     """
     with transaction(connection):
-        event, checksum = _newest(connection, progress(connection))
+        event, checksum = attached_log.newest(connection, progress(connection))
         connection.execute("UPDATE progress SET checksum = ?, event = ?", (checksum, event))
         touched.move(connection, min(event, touched.position(connection)))
     clean(connection, path, descriptor)

@@ -21,6 +21,7 @@ from reel.base.errors import Storage
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
 from reeld.search import finding, index, touched
+from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated, Text
@@ -132,9 +133,9 @@ class Search:
                 await self._follow()
             except Outdated as error:
                 await self._build_again(str(error))
-            except (index.LogError, NoRoomError) as error:
+            except (LogError, NoRoomError) as error:
                 self._fail(error.message)
-                is_server = isinstance(error, index.LogError) and not self._store.is_file
+                is_server = isinstance(error, LogError) and not self._store.is_file
                 await anyio.sleep(_SERVER_RETRY if is_server else _RETRY)
             except MemoryError:
                 self._fail("there is not enough memory to fill the search index")
@@ -321,7 +322,7 @@ class Search:
                 yield database
             finally:
                 with anyio.CancelScope(shield=True):
-                    await database.run(index.close_log)
+                    await database.run(close_log)
 
     async def read(self, job: Job[T]) -> T:
         """Run a job on a reading connection; abort it if nobody waits for the result any more.

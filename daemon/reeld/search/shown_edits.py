@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from reel.touches.reading import meant
 from reel.touches.touch import Touch
+from reeld.search.attached_log import log_of
 from reeld.search.finding import Paths
-from reeld.search.index import log_of
 from reeld.search.texts import blocks_of
 from reeld.search.touched import tools_of
 

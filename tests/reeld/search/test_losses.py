@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from reeld.search import finding, index, vocabulary, volumes
+from reeld.search.attached_log import close_log
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Paths
 from reeld.search.query import parse_query
@@ -48,6 +49,6 @@ async def test_an_open_index_forgets_what_is_lost(tmp_path: Path, monkeypatch: p
                 await store.be_current()
                 after = found(connection)
                 counts = [vocabulary.events_with(connection, word) for word in ("word", "another")]
-                index.close_log(connection)
+                close_log(connection)
 
     assert ([4, 3, 2], [3, 2], [2, 0]) == (before, after, counts)
