@@ -96,7 +96,7 @@ class Server:
         self._freshness = freshness
         self._client_name = ""
         self._has_roots = False
-        self._root: str | None = None
+        self._roots: tuple[str, ...] | None = None
         self._tools = {tool.name: tool for tool in TOOLS if options.writes or not tool.writes}
         self.peer: Peer | None = None
         self._methods: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]] = {
@@ -210,22 +210,22 @@ class Server:
         """Return what a call works with."""
         client = await self._daemon.client()
         name = _name_in(request.meta.get(_SENDER)) or self._client_name
-        directory = await self._project()
+        project = await self._project()
         return Desk(
-            client, directory, str if self._options.shows_secrets else _masked, self._environment, request.meta, name
+            client, project, str if self._options.shows_secrets else _masked, self._environment, request.meta, name
         )
 
-    async def _project(self) -> str:
-        """Return the directory of the project: what the client says, or where the server was started."""
+    async def _project(self) -> tuple[str, ...]:
+        """Return the directories of the project: what the client says, or where the server was started."""
         if told := self._environment.get("CLAUDE_PROJECT_DIR"):
-            return told
-        if self._root is None and self._has_roots and self.peer is not None:
-            self._root = _directory_in(await self.peer.ask("roots/list", {}))
-        return self._root or self._directory
+            return (told,)
+        if self._roots is None and self._has_roots and self.peer is not None:
+            self._roots = _directories_in(await self.peer.ask("roots/list", {}))
+        return self._roots or ((self._directory,) if self._directory else ())
 
     def forget_roots(self) -> None:
         """Ask the client for its roots again when they are needed."""
-        self._root = None
+        self._roots = None
 
 
 def _masked(text: str) -> str:
@@ -240,14 +240,15 @@ def _name_in(info: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _directory_in(result: Any) -> str:
-    """Return the first directory among the roots of a client; empty if no root is a directory."""
+def _directories_in(result: Any) -> tuple[str, ...]:
+    """Return the directories among the roots of a client."""
     roots = result.get("roots") if isinstance(result, dict) else None
+    found: list[str] = []
     for root in roots if isinstance(roots, list) else []:
         uri = root.get("uri") if isinstance(root, dict) else None
-        if isinstance(uri, str) and uri.startswith("file://"):
-            return unquote(urlsplit(uri).path).rstrip("/")
-    return ""
+        if isinstance(uri, str) and uri.startswith("file://") and (path := unquote(urlsplit(uri).path).rstrip("/")):
+            found.append(path)
+    return tuple(dict.fromkeys(found))
 
 
 def _content(text: str, *, is_error: bool) -> dict[str, Any]:

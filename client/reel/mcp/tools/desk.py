@@ -27,7 +27,7 @@ class Desk(NamedTuple):
 
     Args:
         client: the daemon.
-        directory: the project of the caller; empty if it has none.
+        project: the directories of the caller's project, the one that it works in first; empty if it has none.
         mask: hides secrets in a text.
         environment: of the server.
         meta: what the client says beside the call.
@@ -35,11 +35,16 @@ class Desk(NamedTuple):
     """
 
     client: Client
-    directory: str
+    project: tuple[str, ...]
     mask: Callable[[str], str]
     environment: Mapping[str, str]
     meta: Mapping[str, Any]
     client_name: str
+
+    @property
+    def directory(self) -> str:
+        """The directory in which the caller works; empty if it has none."""
+        return self.project[0] if self.project else ""
 
     def look(self, *, thinking: bool = False, at: int | None = None) -> Look:
         """Return how messages are shown."""
@@ -48,13 +53,17 @@ class Desk(NamedTuple):
     def scope(self, *, everywhere: bool) -> list[str] | None:
         """Return the directories of the conversations to look at: those of the project, or ``None`` for all.
 
-        The project is the directory of the caller and what is below it, also in other worktrees of the repository.
+        The project is the directories of the caller and what is below them, also in other worktrees of a repository.
         """
-        return directories(self.directory) if self.directory and not everywhere else None
+        if not self.project or everywhere:
+            return None
+        return list(dict.fromkeys(each for place in self.project for each in directories(place)))
 
     def where(self, *, everywhere: bool) -> str:
         """Return the words for that."""
-        return f"in {beginning(self.directory, _DIRECTORY)}" if self.directory and not everywhere else "everywhere"
+        if not self.project or everywhere:
+            return "everywhere"
+        return f"in {beginning(' and '.join(self.project), _DIRECTORY)}"
 
     @property
     def hidden(self) -> str:
@@ -70,16 +79,19 @@ class Desk(NamedTuple):
         return PRIVATE
 
     async def written_here(self) -> list[AgentRow]:
-        """Return the conversations of the caller's directory in which something happened last."""
-        page = await self.client.agents(
-            order="updated",
-            details=True,
-            tags={"cwd": self.directory},
-            alive=True,
-            limit=_ROWS,
-            without_tag=self.hidden,
-        )
-        return page.agents
+        """Return the conversations of the caller's directories in which something happened last."""
+        found: list[AgentRow] = []
+        for directory in self.project:
+            page = await self.client.agents(
+                order="updated",
+                details=True,
+                tags={"cwd": directory},
+                alive=True,
+                limit=_ROWS,
+                without_tag=self.hidden,
+            )
+            found += page.agents
+        return found
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.

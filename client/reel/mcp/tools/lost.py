@@ -59,6 +59,8 @@ async def lost(desk: Desk, given: Arguments) -> Answer:
         more = await _fill(page, taken_out, desk.look(at=seam.before))
         if page.seqs is not None or start <= seam.before:
             return _answer(found, page, seam, own, more=more)
+    if cursor is not None:
+        return Answer((f"Nothing more was taken out of {found.name} before that.{own}",))
     return Answer((f"Nothing was taken out of {found.name}: all that was said there is still in it.{own}",))
 
 

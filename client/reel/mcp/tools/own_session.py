@@ -112,7 +112,7 @@ async def _now(desk: Desk, named: AgentInfo) -> tuple[AgentInfo, str]:
     """
     found = await successors(desk, named)
     if not found:
-        return named, "Claude Code names it in the environment"
+        return named, "Claude Code names it in the environment; if it was cleared some seconds ago, call again"
     if len(found) > 1:
         raise _none_of(found)
     why = (

@@ -73,9 +73,15 @@ async def _go_on(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int) -> A
     if cursor.direction == "in":
         return await _inside(desk, found, cursor, budget, state)
     if cursor.direction == "before":
+        if cursor.seq < 1:
+            raise ToolError(
+                f"nothing comes before #{cursor.seq}; read {found.name} with cursor after-0 for its beginning"
+            )
         await filling.before(cursor.seq)
         filling.more_after = True
         return _answer(found, filling, f"This is what comes before #{cursor.seq} in", state)
+    if cursor.seq > at:
+        raise ToolError(_too_new(found, cursor.seq))
     await filling.after(cursor.seq)
     filling.more_before = cursor.seq > 0
     return _answer(found, filling, f"This is what comes after #{cursor.seq} in", state)
@@ -92,7 +98,7 @@ async def _inside(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int, sta
     look = desk.look(thinking=cursor.thinking, at=state.at)
     rendering = await _message(desk.client, found, cursor.seq, state.at, look)
     if rendering is None:
-        raise ToolError(f"{found.name} has no message #{cursor.seq} there; read it with seq {cursor.seq}")
+        raise ToolError(_why_not(found, cursor.seq, await event_at(desk.client, found.id, cursor.seq)))
     heading = f"This is #{cursor.seq} of {found.name}, from where the cursor says on."
     text, following = rendering.rest(cursor.part, cursor.offset, _room((heading,), found, budget))
     if not text:
@@ -153,11 +159,17 @@ async def _has(client: Client, found: AgentInfo, seq: int, at: int) -> bool:
 
 def _why_not(found: AgentInfo, seq: int, event: Event | None) -> str:
     if seq > found.head:
-        return f"{found.name} has no #{seq}, its newest is #{found.head}; read it without seq for its newest messages"
+        return _too_new(found, seq)
     what = "was removed for good, or belongs to another conversation"
     if event is not None:
         what = f"is not a message but an event of the kind {event['kind']}"
     return f"#{seq} of {found.name} {what}; read on from there with cursor after-{seq}, or search for what was said"
+
+
+def _too_new(found: AgentInfo, seq: int) -> str:
+    return (
+        f"{found.name} has no #{seq}, its newest is #{found.head}; read it without seq or cursor for what it ends with"
+    )
 
 
 def _answer(found: AgentInfo, filling: Filling, what: str, state: _State) -> Answer:

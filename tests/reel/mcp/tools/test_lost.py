@@ -44,7 +44,7 @@ async def test_one_seam_after_the_other(client: Client, ask: Asker) -> None:
 
     assert [a, d, e] == last.seqs
     assert [b, c] == before.seqs
-    assert "Nothing was taken out" in none.text
+    assert "Nothing more was taken out" in none.text
 
 
 async def test_a_compaction(client: Client, ask: Asker) -> None:

@@ -24,6 +24,39 @@ def said(client: Client, name: str, *texts: str, cwd: str = "/p") -> None:
         until_indexed(client)
 
 
+class Roots:
+    """A client of the protocol that says which directories its project has."""
+
+    def __init__(self, *directories: str) -> None:
+        self._roots = [{"uri": f"file://{directory}"} for directory in (*directories, directories[0])]
+
+    async def ask(self, method: str, _params: object) -> object:
+        """Answer a request of the server."""
+        assert "roots/list" == method
+        return {"roots": [*self._roots, {"uri": "https://example.com/x"}, {}]}
+
+
+async def test_in_all_roots(daemon: Daemon, client: Client) -> None:
+    """The project is all directories that a client names, and the answer says which."""
+    said(client, "one-root", "the quagga is brown", cwd="/roots/one")
+    said(client, "other-root", "the quagga was in a zoo", cwd="/roots/other/below")
+    said(client, "no-root", "the quagga is extinct", cwd="/roots/third")
+    async with asker(daemon, "/elsewhere") as ask:
+        await ask.handle("initialize", protocolVersion="2025-06-18", capabilities={"roots": {}})
+        ask.server.peer = Roots("/roots/one", "/roots/other")  # type: ignore[assignment]  # the part that is used
+        found = await ask("search", query="quagga")
+        listed = await ask("conversations", query="root")
+        own = await ask("lost")
+
+    assert {"one-root", "other-root"} == {
+        name for name in ("one-root", "other-root", "no-root") if name in found.quoted
+    }
+    assert "in /roots/one and /roots/other" in found.text
+    assert "no-root" not in listed.quoted
+    assert "other-root" in listed.quoted
+    assert "one-root" in own.text
+
+
 async def test_in_the_project(daemon: Daemon, client: Client) -> None:
     """Only conversations of the caller's directory are searched and listed, unless it asks for all."""
     said(client, "here", "the zebra is striped")
