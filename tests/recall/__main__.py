@@ -8,6 +8,7 @@ A second table has how often an agent reads the answer, in two or three calls of
 import os
 import re
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
@@ -110,4 +111,7 @@ def _print(name: str, found: Found) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(os.environ["TRANSCRIPTS"]), Path(os.environ["QUESTIONS"]))
+    given = [os.environ.get(name) for name in ("TRANSCRIPTS", "QUESTIONS")]
+    if not all(given):
+        sys.exit("name what to ask: make recall TRANSCRIPTS=DIR QUESTIONS=FILE; tests/recall/questions.py has the form")
+    main(*(Path(str(path)) for path in given))
