@@ -58,6 +58,7 @@ INSERT INTO totals VALUES (0, 0);
 _EVENT = "id, agent, kind, content, data_json, coalesce(sent, time)"
 _NEW = f"SELECT {_EVENT}, checksum FROM log.events WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
 _MISSING = f"SELECT {_EVENT} FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
+_TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT 128"
 # The kinds of events that have text. Their places are stored: an insertion needs a new version.
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
 # The kind, the content and the data of an event.
@@ -262,10 +263,12 @@ def make_blocks(connection: sqlite3.Connection) -> bool:
     """
 
     def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
-        query = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id"
-        with reading_the_log(), closing(log_of(connection).execute(query, (after, last))) as rows:
-            for event, *row in rows:
-                yield event, text_of(*row)
+        before, event = -1, after
+        while before < event:  # in parts: a statement is to read few rows of the log
+            before = event
+            with reading_the_log(), closing(log_of(connection).execute(_TEXTS, (event, last))) as rows:
+                for event, *row in rows:
+                    yield event, text_of(*row)
 
     return trigrams.make(connection, texts)
 

@@ -20,6 +20,8 @@ from reeld.search.volumes import Volume, down_from
 from reeld.store.connection import transaction
 
 _CHARACTERS = 16 << 10
+# The characters of a word with what is around it, by which a block is judged before its texts are read.
+_WORD = 6
 # Seconds of one batch, and the most events that are read for a block.
 _SECONDS = 0.1
 _EVENTS = 4096
@@ -86,6 +88,8 @@ def _make_block(connection: sqlite3.Connection, volume: Volume, texts: ReadTexts
     last = connection.execute("SELECT max(event) FROM facts WHERE event < ?", (volume.end,)).fetchone()[0] or 0
     if last <= after:
         return False
+    if not (is_full or _is_enough(connection, after, last)):
+        return False
     some: list[str] = []
     characters = 0
     with closing(texts(after, last)) as rows:
@@ -96,14 +100,19 @@ def _make_block(connection: sqlite3.Connection, volume: Volume, texts: ReadTexts
             if characters >= _CHARACTERS or len(some) == _EVENTS:
                 break
         else:
-            if not is_full:
-                return False
             upto = last
     _insert(connection, volume, after + 1, upto, some)
     if is_full and upto == last:
         table = f"trigrams_{volume.number}"
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608 - a number
     return True
+
+
+def _is_enough(connection: sqlite3.Connection, after: int, last: int) -> bool:
+    """Return whether the events behind one, up to another, have as many words as a block; no text is read for that."""
+    query = "SELECT count(*), total(length) FROM facts WHERE event > ? AND event <= ?"
+    events, words = connection.execute(query, (after, last)).fetchone()
+    return bool(events >= _EVENTS or words * _WORD >= _CHARACTERS)
 
 
 def _insert(connection: sqlite3.Connection, volume: Volume, first: int, last: int, texts: Sequence[str]) -> None:

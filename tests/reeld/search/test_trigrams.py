@@ -3,7 +3,7 @@
 import os
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -105,6 +105,26 @@ def test_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         make_blocks(said)
         assert [(0, 1), (2, 2), (3, 4), (5, 5), (6, 7)] == blocks(said)
         assert not index.make_blocks(said.connection)
+
+
+def test_few_events_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While there are too few words for a block, no text is read for one, however often it is tried."""
+    read: list[int] = []
+
+    def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
+        for event in range(after + 1, last + 1):
+            read.append(event)
+            yield event, "a few words"
+
+    with filled(tmp_path, *["a few words"] * 300) as said:
+        monkeypatch.setattr(trigrams, "_CHARACTERS", 10_000)
+        assert not trigrams.make(said.connection, texts)
+        assert ([], []) == (blocks(said), read)
+
+        monkeypatch.setattr(trigrams, "_CHARACTERS", 2_750)
+        assert not trigrams.make(said.connection, texts)
+        assert [(0, 249)] == blocks(said)
+        assert 250 == len(read)
 
 
 def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
