@@ -42,15 +42,15 @@ class Caller(NamedTuple):
     Args:
         conversation: its name, if the caller says that; empty if not.
         tool: the tool that asks, whose newest transcripts count if it names none; empty if that is not known.
-        directory: where these were written.
+        directories: where these were written.
         transcript: its file, if that is known.
-        may_be_cleared: whether it may have gone on in another conversation of that directory, which began with
+        may_be_cleared: whether it may have gone on in another conversation of these directories, which began with
             ``/clear``.
     """
 
     conversation: str = ""
     tool: str = ""
-    directory: str = ""
+    directories: tuple[str, ...] = ()
     transcript: str = ""
     may_be_cleared: bool = False
 
@@ -128,10 +128,10 @@ class Refresher:
         if caller.conversation:
             return f"{source.conversation}/".startswith(f"{caller.conversation}/") or (
                 caller.may_be_cleared
-                and _directory_of(tool, source) == caller.directory
+                and _directory_of(tool, source) in caller.directories
                 and begins_cleared(source.path)
             )
-        return tool.name == caller.tool and _directory_of(tool, source) == caller.directory
+        return tool.name == caller.tool and _directory_of(tool, source) in caller.directories
 
     def _import(self, tool: Tool, sources: list[Source], seen: Seen) -> None:
         if not sources:

@@ -5,6 +5,7 @@ A call waits a moment for it, and then says what is not read in yet: an answer a
 
 import threading
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import anyio
 
@@ -17,6 +18,13 @@ _INTERVAL = 5.0
 _PATIENCE = 0.2
 
 
+class Settled(NamedTuple):
+    """What a call can count on: whether all is read in that was written before it, and what its answer says if not."""
+
+    is_newest: bool
+    words: str
+
+
 class Freshness:
     """Imports in the background.
 
@@ -24,11 +32,17 @@ class Freshness:
         socket: the path of the daemon's socket.
         environment: says where the tools keep their histories.
         new_masking: makes what is done with keys and passwords.
+        interval: the seconds between the beginnings of two imports.
     """
 
     def __init__(
-        self, socket: str, environment: Mapping[str, str], new_masking: Callable[[], Masking] = Masking
+        self,
+        socket: str,
+        environment: Mapping[str, str],
+        new_masking: Callable[[], Masking] = Masking,
+        interval: float = _INTERVAL,
     ) -> None:
+        self._interval = interval
         self._stopped = threading.Event()
         self._refresher = Refresher(socket, environment, self._stopped.is_set, new_masking)
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -45,19 +59,22 @@ class Freshness:
         finally:
             self._stopped.set()
 
-    async def settle(self, caller: Caller) -> str:
-        """Wait a moment for an import, and return what an answer has to say about it; empty if all is read in."""
+    async def settle(self, caller: Caller) -> Settled:
+        """Wait a moment for an import, and return what came of it."""
         now = anyio.current_time()
+        begins = False
         if self._tasks is not None and not self._is_running and now >= self._next:
-            self._next, self._is_running, self._done = now + _INTERVAL, True, anyio.Event()
+            begins = True
+            self._next, self._is_running, self._done = now + self._interval, True, anyio.Event()
             self._tasks.start_soon(self._import, caller)
         if self._is_running:
             with anyio.move_on_after(_PATIENCE):
                 await self._done.wait()
         if self._is_running:
             what = self._refresher.at or "what was written since"
-            return f"Not read in yet: {what}. Call again in a few seconds for the newest."
-        return self._problem
+            return Settled(False, f"Not read in yet: {what}. Call again in a few seconds for the newest.")
+        # An import that began before the call has not seen what was written since.
+        return Settled(begins and not self._problem, self._problem)
 
     async def _import(self, caller: Caller) -> None:
         try:

@@ -168,8 +168,7 @@ class Server:
             there = ", ".join(self._tools)
             raise ProtocolError(INVALID_PARAMS, f"there is no tool {name!r}; call one of {there} with an object")
         try:
-            desk = await self._desk(request)
-            state = await self._settled(desk)
+            desk, state = await self._settled(await self._desk(request))
             arguments = Arguments(tool.name, given, tool.parameters, kept=size(state))
             answer = await tool.answer(desk, arguments)
         except (ToolError, ReelError) as error:
@@ -199,12 +198,13 @@ class Server:
     async def _get_prompt(self, request: Request) -> dict[str, Any]:
         return await recall(await self._desk(request), request.params)
 
-    async def _settled(self, desk: Desk) -> str:
-        """Wait a moment for what tools have written, and return the line about what is not read in yet, if any."""
+    async def _settled(self, desk: Desk) -> tuple[Desk, str]:
+        """Wait a moment for what tools have written; return also the line about what is not read in yet, if any."""
         if self._freshness is None:
-            return ""
-        state = await self._freshness.settle(caller_of(desk))
-        return f"\n{beginning(state, _STATE)}" if state else ""
+            return desk, ""
+        settled = await self._freshness.settle(caller_of(desk))
+        line = f"\n{beginning(settled.words, _STATE)}" if settled.words else ""
+        return desk._replace(is_newest=settled.is_newest), line
 
     async def _desk(self, request: Request) -> Desk:
         """Return what a call works with."""

@@ -99,7 +99,7 @@ def test_what_the_caller_was_cleared_to(daemon: Daemon, home: Path) -> None:
     """A transcript that began with /clear in the caller's directory is read in as well, and no other new one."""
     claude(home, "window", "one")
     refresher = Refresher(daemon.socket, {"HOME": str(home)})
-    caller = Caller("claude-code/window", directory="/p", may_be_cleared=True)
+    caller = Caller("claude-code/window", directories=("/p",), may_be_cleared=True)
     refresher.run(caller)
     claude(home, "window-cleared", "<command-name>/clear</command-name>", "two")
     claude(home, "window-other", "three")
@@ -117,7 +117,7 @@ def test_a_caller_that_names_none(daemon: Daemon, home: Path) -> None:
     pi(home, "there", "/there")
     old = pi(home, "old", "/here")
     os.utime(old, (old.stat().st_mtime - HOURS_AGO,) * 2)
-    Refresher(daemon.socket, {"HOME": str(home)}).run(Caller("", "pi", "/here"))
+    Refresher(daemon.socket, {"HOME": str(home)}).run(Caller("", "pi", ("/elsewhere", "/here")))
 
     assert ["pi/here"] == names(daemon, "pi/")
 

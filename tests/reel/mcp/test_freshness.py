@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from reel.importing.refreshing import Caller
 from reel.mcp.freshness import Freshness
 from tests.daemon import Daemon
 from tests.reel.mcp.asking import asker
@@ -34,6 +35,38 @@ async def test_the_callers_own_session_is_read_in(
 
     assert "Nothing was taken out of claude-code/fresh" in said.text
     assert "a fresh word" in read.quoted
+
+
+async def test_what_a_call_can_count_on(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is read in if an import that a call began has ended; the next call does not know what was written since."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    freshness = Freshness(daemon.socket, {"HOME": str(tmp_path)}, interval=3600)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(freshness.run)
+        await anyio.wait_all_tasks_blocked()
+        settled = [await freshness.settle(Caller()) for _ in range(2)]
+        tasks.cancel_scope.cancel()
+
+    assert settled[0].is_newest or settled[0].words.startswith("Not read in yet: ")
+    assert not settled[1].is_newest
+
+
+async def test_a_session_that_was_not_cleared(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer says to call again after a /clear only as long as something may not be read in."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    environment = {"HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "held"}
+    with daemon.client() as client:
+        client.add("claude-code/held", "hello", create=True)
+    again = "if it was cleared some seconds ago, call again"
+    async with asker(daemon, "/p", environment, freshness=Freshness(daemon.socket, environment, interval=0)) as ask:
+        said = await ask("lost")
+        while again in said.text:  # an import takes longer than a call waits on a busy machine
+            said = await ask("lost")
+    async with asker(daemon, "/p", environment) as ask:
+        unread = await ask("lost")
+
+    assert "It is your own session: Claude Code names it in the environment." in said.text
+    assert again in unread.text
 
 
 async def test_an_import_that_breaks(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,22 @@ class Cursor(NamedTuple):
         at = "" if self.at is None else f"-at{self.at}"
         return f"{self.direction}-{self.seq}{part}{offset}{at}{'-thinking' if self.thinking else ''}"
 
+    def fault(self, head: int) -> str:
+        """Return what is wrong with this place, as words about its conversation; empty if an answer can have named it.
+
+        Args:
+            head: the seq of the newest event of the conversation.
+        """
+        at = head if self.at is None else self.at
+        # In front of what comes next is everything.
+        newest = at + 1 if self.direction == "before" else at
+        least = 0 if self.direction == "after" else 1
+        if at > head:
+            return f"has no #{at}, its newest is #{head}"
+        if self.seq > newest:
+            return f"has no #{self.seq}, its newest is #{head}" if at == head else f"had no #{self.seq} as of #{at}"
+        return f"begins with #1, so there is no #{self.seq}" if self.seq < least else ""
+
 
 def read_cursor(text: str) -> Cursor | None:
     """Return the cursor that a text is; ``None`` if it is none."""

@@ -46,7 +46,7 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
     lines: list[str] = []
     last = page.agents[0]
     for row in page.agents:
-        line = _line(desk, row, with_directory=everywhere or not desk.directory)
+        line = _line(desk, row, with_directory=everywhere or not desk.project)
         room -= size(line) + 1
         if room < 0:
             break

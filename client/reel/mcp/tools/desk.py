@@ -32,6 +32,7 @@ class Desk(NamedTuple):
         environment: of the server.
         meta: what the client says beside the call.
         client_name: the name of the program that calls.
+        is_newest: whether all that tools had written is read in.
     """
 
     client: Client
@@ -40,11 +41,7 @@ class Desk(NamedTuple):
     environment: Mapping[str, str]
     meta: Mapping[str, Any]
     client_name: str
-
-    @property
-    def directory(self) -> str:
-        """The directory in which the caller works; empty if it has none."""
-        return self.project[0] if self.project else ""
+    is_newest: bool = False
 
     def look(self, *, thinking: bool = False, at: int | None = None) -> Look:
         """Return how messages are shown."""

@@ -50,6 +50,8 @@ async def lost(desk: Desk, given: Arguments) -> Answer:
     if cursor is not None and (cursor.direction != "before" or cursor.at is None):
         raise ToolError("that cursor is one of read; call lost without a cursor for what was taken out last")
     found, why = (await desk.find(name), "") if name else await own_session(desk)
+    if cursor is not None and (fault := cursor.fault(found.head)):
+        raise ToolError(f"{found.name} {fault}; call lost without a cursor for what was taken out last")
     own = f" It is your own session: {why}." if why else ""
     room = Answer((own,), after=("x" * (_LINES + 4 * len(found.name)),)).room(budget)
     page = Page(room)

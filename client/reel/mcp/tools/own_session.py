@@ -68,8 +68,8 @@ def caller_of(desk: Desk) -> Caller:
     """Return whose transcript is to be read in for a call."""
     named = named_session(desk.environment, desk.meta)
     if named is None:
-        return Caller("", tool_of(desk.client_name), desk.directory)
-    return Caller(named[0], directory=desk.directory, may_be_cleared=_SESSION in desk.environment)
+        return Caller("", tool_of(desk.client_name), desk.project)
+    return Caller(named[0], directories=desk.project, may_be_cleared=_SESSION in desk.environment)
 
 
 async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
@@ -88,7 +88,7 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
                 " or name a conversation"
             )
         return await _now(desk, found) if desk.environment.get(_SESSION) else (found, why)
-    if not desk.directory:
+    if not desk.project:
         raise ToolError("your own session is not known; name a conversation, as conversations prints it")
     rows = live_rows(await desk.written_here(), tool_of(desk.client_name), int(time.time() * 1000))
     where = desk.where(everywhere=False)
@@ -112,7 +112,8 @@ async def _now(desk: Desk, named: AgentInfo) -> tuple[AgentInfo, str]:
     """
     found = await successors(desk, named)
     if not found:
-        return named, "Claude Code names it in the environment; if it was cleared some seconds ago, call again"
+        why = "Claude Code names it in the environment"
+        return named, why if desk.is_newest else f"{why}; if it was cleared some seconds ago, call again"
     if len(found) > 1:
         raise _none_of(found)
     why = (

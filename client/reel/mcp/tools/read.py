@@ -64,24 +64,20 @@ def _heading(found: AgentInfo, what: str, *, past: bool) -> str:
 
 
 async def _go_on(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int) -> Answer:
+    if fault := cursor.fault(found.head):
+        raise ToolError(
+            f"{found.name} {fault}; read it without a cursor for its end, or with after-0 for its beginning"
+        )
     at = found.head if cursor.at is None else cursor.at
-    if at > found.head:
-        raise ToolError(f"{found.name} has no #{at}; read it without a cursor")
     is_now = at == found.head or not await _is_past(desk.client, found, at)
     filling = _filling(desk, found, at, budget, thinking=cursor.thinking)
     state = _State(at, is_now)
     if cursor.direction == "in":
         return await _inside(desk, found, cursor, budget, state)
     if cursor.direction == "before":
-        if cursor.seq < 1:
-            raise ToolError(
-                f"nothing comes before #{cursor.seq}; read {found.name} with cursor after-0 for its beginning"
-            )
         await filling.before(cursor.seq)
         filling.more_after = True
         return _answer(found, filling, f"This is what comes before #{cursor.seq} in", state)
-    if cursor.seq > at:
-        raise ToolError(_too_new(found, cursor.seq))
     await filling.after(cursor.seq)
     filling.more_before = cursor.seq > 0
     return _answer(found, filling, f"This is what comes after #{cursor.seq} in", state)
@@ -98,7 +94,12 @@ async def _inside(desk: Desk, found: AgentInfo, cursor: Cursor, budget: int, sta
     look = desk.look(thinking=cursor.thinking, at=state.at)
     rendering = await _message(desk.client, found, cursor.seq, state.at, look)
     if rendering is None:
-        raise ToolError(_why_not(found, cursor.seq, await event_at(desk.client, found.id, cursor.seq)))
+        event = await event_at(desk.client, found.id, cursor.seq)
+        if event is not None and event["kind"] in _MESSAGES:
+            raise ToolError(
+                f"#{cursor.seq} was not in {found.name} as of #{state.at}; read it with seq {cursor.seq}, where it was"
+            )
+        raise ToolError(_why_not(found, cursor.seq, event))
     heading = f"This is #{cursor.seq} of {found.name}, from where the cursor says on."
     text, following = rendering.rest(cursor.part, cursor.offset, _room((heading,), found, budget))
     if not text:
@@ -159,17 +160,11 @@ async def _has(client: Client, found: AgentInfo, seq: int, at: int) -> bool:
 
 def _why_not(found: AgentInfo, seq: int, event: Event | None) -> str:
     if seq > found.head:
-        return _too_new(found, seq)
+        return f"{found.name} has no #{seq}, its newest is #{found.head}; read it without seq for its end"
     what = "was removed for good, or belongs to another conversation"
     if event is not None:
         what = f"is not a message but an event of the kind {event['kind']}"
     return f"#{seq} of {found.name} {what}; read on from there with cursor after-{seq}, or search for what was said"
-
-
-def _too_new(found: AgentInfo, seq: int) -> str:
-    return (
-        f"{found.name} has no #{seq}, its newest is #{found.head}; read it without seq or cursor for what it ends with"
-    )
 
 
 def _answer(found: AgentInfo, filling: Filling, what: str, state: _State) -> Answer:

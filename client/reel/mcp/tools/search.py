@@ -107,7 +107,7 @@ def _how(asked: _Asked, hits: list[Hit]) -> str:
 
 
 def _what_else(desk: Desk, *, everywhere: bool) -> str:
-    if desk.directory and not everywhere:
+    if desk.project and not everywhere:
         return "Search with everywhere: true for all projects, or with fewer or other words (one OR other, begin*)."
     return "Search with fewer or other words (one OR other, begin*), or call conversations."
 

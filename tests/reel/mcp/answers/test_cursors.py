@@ -27,6 +27,16 @@ def test_what_a_cursor_looks_like() -> None:
     assert "before-12" == str(Cursor("before", 12))
 
 
+@given(PLACES, st.none() | SEQS, SEQS)
+def test_places_that_are_there(place: tuple[str, int, int, int], at: int | None, head: int) -> None:
+    """A place is there if its state is, and its message in that; in front of what comes next is all of it."""
+    direction, seq, *_ = place
+    state = head if at is None else at
+    there = {"after": range(state + 1), "before": range(1, state + 2), "in": range(1, state + 1)}[direction]
+
+    assert (state <= head and seq in there) == (not Cursor(*place, at).fault(head))
+
+
 @pytest.mark.parametrize(
     "text", ["", "12", "after-", "after-x", "after-12+5", "before-12.1", "in-1-at", "in-9" + 15 * "9"]
 )

@@ -94,6 +94,29 @@ async def test_a_cursor_of_read(client: Client, ask: Asker) -> None:
     assert "call lost without a cursor" in found.text
 
 
+@pytest.mark.parametrize(
+    ("cursor", "why"),
+    [
+        ("before-99999-at99999", "misled has no #99999, its newest is #4"),
+        ("before-99999-at3", "misled had no #99999 as of #3"),
+        ("before-5-at3", "misled had no #5 as of #3"),
+        ("before-6-at4", "misled has no #6, its newest is #4"),
+        ("before-0-at3", "misled begins with #1, so there is no #0"),
+    ],
+)
+async def test_a_cursor_that_no_answer_named(client: Client, ask: Asker, cursor: str, why: str) -> None:
+    """A place that is not there is an error that says what to do, also if nothing was taken out."""
+    if not client.agents(prefix="misled").agents:
+        say(client, "misled", "a", "b")
+        client.clear("misled")
+    found = await ask("lost", conversation="misled", cursor=cursor)
+    last = await ask("lost", conversation="misled", cursor="before-5-at4")
+
+    assert found.is_error
+    assert f"{why}; call lost without a cursor" in found.text
+    assert [2, 3] == last.seqs
+
+
 @pytest.mark.parametrize("budget", [2000, 16_000])
 async def test_no_answer_is_longer_than_its_budget(client: Client, ask: Asker, budget: int) -> None:
     """Each answer keeps to its budget."""

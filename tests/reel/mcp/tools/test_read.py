@@ -77,6 +77,19 @@ async def test_what_is_no_longer_in_the_conversation(client: Client, ask: Asker)
     assert "another way" not in found.quoted
 
 
+async def test_a_cursor_into_another_state(client: Client, ask: Asker) -> None:
+    """A message that was not there in the state of a cursor is an error that says where it is."""
+    first, second = talk(client, "states", 2)
+    client.restore("states", first)
+    third = client.add("states", "another way").first
+    at_third = await ask("read", conversation="states", cursor=f"in-{second}-at{third}")
+    end = await ask("read", conversation="states", cursor=f"before-{third + 1}")
+
+    assert at_third.is_error
+    assert f"#{second} was not in states as of #{third}; read it with seq {second}" in at_third.text
+    assert [first, third] == end.seqs
+
+
 async def test_a_prompt_and_a_note(client: Client, ask: Asker) -> None:
     """What a search finds besides messages can be read as well."""
     talk(client, "prompted", 2, system="Be brief.")
@@ -134,7 +147,13 @@ async def test_thinking(client: Client, ask: Asker) -> None:
         ({"conversation": "wrong", "cursor": "before-2-at99"}, "has no #99"),
         ({"conversation": "wrong", "cursor": "in-99"}, "has no #99, its newest is #"),
         ({"conversation": "wrong", "cursor": "after-99999"}, "has no #99999, its newest is #"),
-        ({"conversation": "wrong", "cursor": "before-0"}, "with cursor after-0 for its beginning"),
+        ({"conversation": "wrong", "cursor": "before-0"}, "or with after-0 for its beginning"),
+        ({"conversation": "wrong", "cursor": "before-99999"}, "has no #99999, its newest is #3; read it without"),
+        ({"conversation": "wrong", "cursor": "before-4-at2"}, "wrong had no #4 as of #2; read it without"),
+        ({"conversation": "wrong", "cursor": "after-3-at2"}, "wrong had no #3 as of #2"),
+        ({"conversation": "wrong", "cursor": "in-3-at2"}, "wrong had no #3 as of #2"),
+        ({"conversation": "wrong", "cursor": "in-0"}, "begins with #1, so there is no #0"),
+        ({"conversation": "wrong", "cursor": "in-1"}, "#1 of wrong is not a message"),
         ({"conversation": "wrong", "cursor": "in-2+99999"}, "shorter than that cursor says"),
         ({"conversation": "wrong", "budget": 5}, "from 2,000 to 100,000"),
         ({"conversation": "wrong", "cursr": "x"}, "did you mean cursor?"),

@@ -47,6 +47,8 @@ async def test_in_all_roots(daemon: Daemon, client: Client) -> None:
         found = await ask("search", query="quagga")
         listed = await ask("conversations", query="root")
         own = await ask("lost")
+        said(client, "second-live", "where is it", cwd="/roots/other")
+        both = await ask("lost")
 
     assert {"one-root", "other-root"} == {
         name for name in ("one-root", "other-root", "no-root") if name in found.quoted
@@ -54,7 +56,9 @@ async def test_in_all_roots(daemon: Daemon, client: Client) -> None:
     assert "in /roots/one and /roots/other" in found.text
     assert "no-root" not in listed.quoted
     assert "other-root" in listed.quoted
-    assert "one-root" in own.text
+    assert "taken out of one-root" in own.text
+    assert both.is_error
+    assert "both second-live and one-root" in both.text
 
 
 async def test_in_the_project(daemon: Daemon, client: Client) -> None:
