@@ -56,9 +56,9 @@ class Notification(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The client's reply to a request of ours; ``result`` is ``None`` if it is an error."""
+    """The client's reply to a request of ours, if its id is one; ``result`` is ``None`` if it is an error."""
 
-    id: Any
+    id: Id | None
     result: Any
 
 
@@ -69,6 +69,11 @@ class Unreadable(NamedTuple):
     error: ProtocolError
 
 
+def read_id(value: Any) -> Id | None:
+    """Return the id that a value is; ``None`` if it is none, such as true, which Python takes for 1."""
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
 def read_frame(line: bytes) -> Request | Notification | Reply | Unreadable:
     """Return the message in a line."""
     try:
@@ -77,17 +82,16 @@ def read_frame(line: bytes) -> Request | Notification | Reply | Unreadable:
         return Unreadable(None, ProtocolError(PARSE_ERROR, "this line is not JSON; send a message a line"))
     if not isinstance(found, dict):
         return Unreadable(None, ProtocolError(INVALID_REQUEST, "a message is one JSON object, not a batch"))
-    number, method, params = found.get("id"), found.get("method"), found.get("params", {})
-    is_id = isinstance(number, int | str) and not isinstance(number, bool)
+    number, method, params = read_id(found.get("id")), found.get("method"), found.get("params", {})
     if method is None and ("result" in found or "error" in found):
         return Reply(number, found.get("result"))
     if isinstance(method, str) and isinstance(params, dict):
-        if isinstance(number, int | str) and is_id:
+        if number is not None:
             return Request(number, method, params)
         if "id" not in found:
             return Notification(method, params)
     what = "a request has a method, an id that is a text or an integer, and params that are an object"
-    return Unreadable(number if is_id else None, ProtocolError(INVALID_REQUEST, what))
+    return Unreadable(number, ProtocolError(INVALID_REQUEST, what))
 
 
 def result_line(number: Id, result: dict[str, Any]) -> bytes:

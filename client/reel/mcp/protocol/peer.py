@@ -16,6 +16,7 @@ from reel.mcp.protocol.frames import (
     Unreadable,
     error_line,
     read_frame,
+    read_id,
     request_line,
     result_line,
 )
@@ -57,7 +58,7 @@ class Peer:
         self._running: dict[Id, anyio.CancelScope] = {}
         # How many requests have no reply that is written.
         self._open = 0
-        self._asked: dict[str, tuple[anyio.Event, list[Any]]] = {}
+        self._asked: dict[Id, tuple[anyio.Event, list[Any]]] = {}
         self._number = 0
 
     async def run(self) -> None:
@@ -94,12 +95,13 @@ class Peer:
                 else:
                     await self._send(error_line(request.id, problem))
             case Notification("notifications/cancelled", params):
-                if (scope := self._running.get(params.get("requestId", ""))) is not None:
+                number = read_id(params.get("requestId"))
+                if number is not None and (scope := self._running.get(number)) is not None:
                     scope.cancel()
             case Notification() as notification:
                 self._note(notification)
             case Reply(number, result):
-                if (asked := self._asked.get(number)) is not None:
+                if number is not None and (asked := self._asked.get(number)) is not None:
                     asked[1].append(result)
                     asked[0].set()
             case Unreadable(number, error):

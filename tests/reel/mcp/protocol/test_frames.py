@@ -27,6 +27,7 @@ def test_messages() -> None:
     assert Request("a", "x", {"b": 1}) == read_frame(b'{"id":"a","method":"x","params":{"b":1}}')
     assert Notification("n", {}) == read_frame(b'{"method":"n"}')
     assert Reply("r", {"roots": []}) == read_frame(b'{"id":"r","result":{"roots":[]}}')
+    assert Reply(None, 5) == read_frame(b'{"id":[],"result":5}')
     assert Reply("r", None) == read_frame(b'{"id":"r","error":{"code":1,"message":""}}')
 
 

@@ -102,6 +102,21 @@ async def test_errors(client: Client) -> None:
     assert junk["id"] is None
 
 
+@pytest.mark.parametrize("number", [[], {}, [1], None, True, 1.5])
+async def test_an_id_that_is_none(client: Client, number: Any) -> None:
+    """Nothing is cancelled and nothing answered by what is no id, and the connection stays."""
+    await client.say(id=1, method="hang")
+    await client.say(method="notifications/cancelled", params={"requestId": number})
+    await client.say(id=number, result={})
+    await client.say(id=number, error={})
+    await client.say(id=2, method="x")
+
+    assert 2 == (await client.hear())["id"]
+    await client.say(id=1, method="x")
+    assert "not answered yet" in (await client.hear())["error"]["message"]
+    await client.say(method="notifications/cancelled", params={"requestId": 1})
+
+
 async def test_an_id_twice(client: Client) -> None:
     """An id that is not answered yet is refused."""
     await client.say(id=1, method="hang")
