@@ -20,13 +20,22 @@ if TYPE_CHECKING:
     from reel.cli.line.settings import Settings
 
 _HELP = {"--help", "-h"}
+# What a tool runs when something happens to its session. Of its exit status, tools take 2 for the order to stop what
+# they were about to do, such as a compaction.
+_HOOK = {"mcp", "--hook"}
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status. Nothing that a user can cause is raised."""
+    words = sys.argv[1:] if argv is None else argv
     open_streams()
+    status = _outcome(words)
+    return REFUSED if status == USAGE and {*words} >= _HOOK else status
+
+
+def _outcome(argv: Sequence[str]) -> int:
     try:
-        status = _status(sys.argv[1:] if argv is None else argv)
+        status = _status(argv)
         sys.stdout.flush()
     except UsageError as error:
         return _fail("usage", f"{error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)

@@ -54,7 +54,6 @@ def test_a_script_is_not_asked(reel: Reel, home: Path) -> None:
         (("--install",), "name a tool: claude-code, codex"),
         (("--install", "clod"), "'clod' is not one of"),
         (("codex",), "what is to become of codex?"),
-        (("codex", "--hook"), "is a JSON object; let the tool run this"),
     ],
 )
 def test_bad_input(reel: Reel, words: tuple[str, ...], expected: str) -> None:
@@ -75,6 +74,26 @@ def test_settings_that_are_not_understood(reel: Reel, home: Path) -> None:
     assert 1 == ran.status
     assert f"{file} was not changed: it is not JSON" in ran.err
     assert "{ oops" == file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("codex", "--hook"), "is a JSON object; let the tool run this"),
+        (("codx", "--hook"), "did you mean codex?"),
+        (("codex", "--hook", "--loud"), "--loud"),
+        (("codex", "--hook", "settings"), "settings"),
+    ],
+)
+def test_a_hook_that_fails(reel: Reel, home: Path, words: tuple[str, ...], expected: str) -> None:
+    """A tool goes on: it would take the status of a wrong command line for the order not to compact."""
+    if "settings" in words:
+        (home / ".config/reel").mkdir(parents=True)
+        (home / ".config/reel/reel.toml").write_text("mcp = [")
+    ran = reel("mcp", *words, stdin=b"[]")
+
+    assert 1 == ran.status
+    assert expected in ran.err
 
 
 def test_a_hook(reel: Reel, home: Path, client: Client) -> None:
