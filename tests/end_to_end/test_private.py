@@ -9,6 +9,20 @@ from tests.daemon import until_indexed
 pytestmark = pytest.mark.usefixtures("on_each_engine")
 
 
+def make_family(client: Client, **others: str) -> None:
+    """Make agents of a tool: two without a parent, sub-agents of ``secret``, others, and a clone of ``secret``.
+
+    Args:
+        client: the client that makes them.
+        others: further agents, and what each names as its parent.
+    """
+    parents = {"open": "", "secret": "", "child": "tool/1", "grandchild": "tool/2", "by-name": "secret", **others}
+    for number, (name, parent) in enumerate(parents.items()):
+        client.create(name, tags={"import": f"tool/{number}"} | ({"parent": parent} if parent else {}))
+        client.add(name, f"a zebra in {name}")
+    client.clone("secret", "copy")
+
+
 def test_what_is_private(client: Client) -> None:
     """An agent with the tag, its clones, their clones, and what took it over are in no answer, nor in its limit."""
     for name in ("open", "secret", "taker", "late"):
@@ -37,19 +51,7 @@ def test_what_is_private(client: Client) -> None:
 
 def test_what_belongs_to_what_is_private(client: Client) -> None:
     """Sub-agents of a private agent are private, also theirs, those of its clones, and after it was renamed."""
-    parents = {
-        "open": "",
-        "secret": "",
-        "child": "tool/1",
-        "grandchild": "tool/2",
-        "by-name": "secret",
-        "of-copy": "copy",
-        "other": "open",
-    }
-    for number, (name, parent) in enumerate(parents.items()):
-        client.create(name, tags={"import": f"tool/{number}"} | ({"parent": parent} if parent else {}))
-        client.add(name, f"a zebra in {name}")
-    client.clone("secret", "copy")
+    make_family(client, **{"of-copy": "copy", "other": "open"})
     client.change("secret", tags={"private": "yes", "import": "tool/1"})
     until_indexed(client)
 
@@ -64,18 +66,7 @@ def test_what_belongs_to_what_is_private(client: Client) -> None:
 
 def test_what_belonged_to_what_was_purged(client: Client) -> None:
     """A purge makes nothing visible: what was private with the agent stays so, and goes when it is purged itself."""
-    parents = {
-        "open": "",
-        "secret": "",
-        "child": "tool/1",
-        "grandchild": "tool/2",
-        "by-name": "secret",
-        "other": "open",
-    }
-    for number, (name, parent) in enumerate(parents.items()):
-        client.create(name, tags={"import": f"tool/{number}"} | ({"parent": parent} if parent else {}))
-        client.add(name, f"a zebra in {name}")
-    client.clone("secret", "copy")
+    make_family(client, other="open")
     client.clone("secret", into="other")
     client.change("secret", tags={"private": "yes", "import": "tool/1"})
     for purged in ("secret", "child"):

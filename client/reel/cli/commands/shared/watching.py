@@ -85,8 +85,8 @@ class Watch:
                 if first:
                     self._ctx.out.hint("waiting for what the tools write; Ctrl-C ends it")
                 first = False
-                # A file system reports changes of directories only, and not everywhere.
-                time.sleep(min(max(_SHORTEST, _TIMES * (time.monotonic() - began)), _LONGEST))
+                pause = min(max(_SHORTEST, _TIMES * (time.monotonic() - began)), _LONGEST)
+                time.sleep(pause)  # nothing signals a write to a file in every file system
                 self._follow_upgrade()
         except KeyboardInterrupt:
             return INTERRUPTED

@@ -9,11 +9,13 @@ COMMANDS = (
         "undo the newest command",
         "undo",
         "reel undo demo\n  reel undo demo --turn",
-        (option("--turn", action="store_true", help="take back the newest question and all that came after it"),),
+        (option("--turn", action="store_true", help="take back the newest question and everything after it"),),
         writes=True,
-        notes="Programs store a turn in one command or in several: a question, calls, results,\n"
-        "an answer. --turn takes back all of it at once, whoever stored it, and reel undo\n"
-        "brings it back.",
+        notes="A command is one change, such as an add, a clear or a rewind. Nothing is\n"
+        "deleted: reel redo brings back what was undone.\n"
+        "A turn is often several commands: the question, calls of tools, their results,\n"
+        "and the answer. --turn takes back all of them, whichever programs wrote them.\n"
+        "It is one command itself, so reel undo brings the turn back.",
     ),
     Command("redo", "[NAME]", "redo what undo has undone", "redo", "reel redo demo", writes=True),
     Command("mark", "[NAME] [LABEL]", "set a mark to rewind to", "mark", "reel mark demo draft", writes=True),

@@ -1,4 +1,4 @@
-"""The table of work: calls of the system, wake-ups, commits, statements and requests, each with its reason."""
+"""How many calls of the system, wake-ups, commits, statements and requests things take, each with its reason."""
 
 import json
 import os
@@ -57,7 +57,7 @@ class CountingDaemon(Daemon):
         self._counts = directory / "counts"
 
     def command(self) -> list[str]:
-        module = ["-m", "tests.work.counting_daemon", str(self._counts)]
+        module = ["-m", "tests.counted.counting_daemon", str(self._counts)]
         return [sys.executable, *module, "--socket", self.socket, "--database", self.database]
 
     def counts(self) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""A daemon that counts what it calls: ``python -m tests.work.counting_daemon COUNTS ARGUMENT…``.
+"""A daemon that counts what it calls: ``python -m tests.counted.counting_daemon COUNTS ARGUMENT…``.
 
 It is the real daemon under a profile function, which Python tells of each call of a function of Python or C. What other
 threads than the event loop's call begins with ``thread:``. At SIGUSR1 it writes the counts to the file as JSON. Small

@@ -1,1 +1,0 @@
-"""How much work things are, counted: timings may not fail a test, but a change that doubles the work is seen here."""
