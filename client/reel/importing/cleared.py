@@ -4,6 +4,9 @@ A server keeps the session in its environment that the window had when it was st
 names the one before: only its beginning tells what it is (2.1.332).
 """
 
+import os
+from contextlib import suppress
+
 from reel.importing.sources.files import open_regular
 
 # What the second record of such a transcript says.
@@ -19,3 +22,16 @@ def begins_cleared(path: str) -> bool:
             return CLEARED.encode() in file.read(_BEGINNING)
     except OSError:
         return False
+
+
+def beginnings_in(directory: str) -> tuple[int, ...]:
+    """Return the sizes of the files in a directory that are so short that they may yet begin so.
+
+    They change when such a file grows; the time of the directory does not.
+    """
+    sizes = []
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(OSError):  # it was deleted meanwhile
+                sizes.append(entry.stat().st_size)
+    return tuple(size for size in sorted(sizes) if size < _BEGINNING)

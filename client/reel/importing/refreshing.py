@@ -21,7 +21,7 @@ from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.cleared import begins_cleared
+from reel.importing.cleared import beginnings_in, begins_cleared
 from reel.importing.sources.databases import WAL
 from reel.importing.steps import About, Reading, Source, Step, Tool
 from reel.sync.client import Client
@@ -99,8 +99,8 @@ class Refresher:
         known = seen.places()
         prints = {path: (*_print_of(path), *_print_of(path + WAL)) for path in {place.path for place in known}}
         own = {os.path.dirname(place.path) for place in known if place.conversation == caller.conversation}
-        if caller.may_be_cleared:  # a new transcript is a change of the directory
-            prints |= {directory: _print_of(directory) for directory in own}
+        if caller.may_be_cleared:  # a new transcript is a change of the directory, and so is the beginning of one
+            prints |= {directory: (*_print_of(directory), *beginnings_in(directory)) for directory in own}
         changed = {path for path, now in prints.items() if self._prints.get(path) != now}
         tools = {place.tool for place in known if place.path in changed}
         if not own or own & changed:

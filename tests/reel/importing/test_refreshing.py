@@ -111,6 +111,22 @@ def test_what_the_caller_was_cleared_to(daemon: Daemon, home: Path) -> None:
     assert ["claude-code/window", "claude-code/window-cleared"] == names(daemon, "claude-code/window")
 
 
+def test_a_clear_that_is_being_written(daemon: Daemon, home: Path) -> None:
+    """A transcript of which there was only the first record is looked at again."""
+    claude(home, "slow", "one")
+    refresher = Refresher(daemon.socket, {"HOME": str(home)})
+    caller = Caller("claude-code/slow", directories=("/p",), may_be_cleared=True)
+    refresher.run(caller)
+    claude(home, "slow-cleared", "what Claude Code says first")
+    refresher.run(caller)
+    unasked = names(daemon, "claude-code/slow")
+    claude(home, "slow-cleared", "<command-name>/clear</command-name>")
+    refresher.run(caller)
+
+    assert ["claude-code/slow"] == unasked
+    assert ["claude-code/slow", "claude-code/slow-cleared"] == names(daemon, "claude-code/slow")
+
+
 def test_a_caller_that_names_none(daemon: Daemon, home: Path) -> None:
     """Of a tool that names no session, those count that are being written in the caller's directory."""
     pi(home, "here", "/here")
