@@ -6,10 +6,9 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -27,8 +26,6 @@ _CHUNK = 1 << 20
 LONGEST = 4
 # Finding lines takes half as long as with the default of 8 KiB; more does not help.
 _BUFFER = 1 << 16
-# How many lines are looked at to find out what a file is, and the longest of them.
-_HEAD_LINES, _HEAD = 4, 1 << 18
 # How a record begins, and at how many places of a damaged line one is looked for.
 _RECORD, _MOST_STARTS = '{"', 200
 # What is before a value that is a part of another one.
@@ -146,27 +143,6 @@ def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) 
                 problems.append(Problem(path, 0, "is a link, which is not followed"))
             elif stat.S_ISREG(status.st_mode) and name.endswith(suffixes):
                 yield Entry(Path(path), status.st_size, status.st_mtime_ns)
-
-
-def first_records(path: str) -> list[Json]:
-    """Return the records among the first lines of a file; a damaged or long one is empty.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    found: list[Json] = []
-    with open_regular(path) as file:
-        for line in islice(lines_of(file, limit=_HEAD), _HEAD_LINES):
-            try:
-                found.append(parse_record(line.data) or {})
-            except (ValueError, RecursionError):
-                found.append({})
-    return found
-
-
-def may_have(records: list[Json], is_one: Callable[[Json], bool]) -> bool:
-    """Return whether a file that begins with these records has some of a kind: one does, or all are damaged."""
-    return any(map(is_one, records)) or (bool(records) and not any(records))
 
 
 class _Decompressed(io.RawIOBase):

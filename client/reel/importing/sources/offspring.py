@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.importing.sources.companions import beginning
+from reel.importing.sources.companions import beginning, newest
+from reel.importing.sources.files import Entry
 from reel.importing.steps import Source, forks_last
+from reel.importing.values import name_of
 
 # The tag with the name of the conversation that a session was made from.
 PARENT = "parent"
@@ -32,11 +34,25 @@ class Offspring(NamedTuple):
     first: str
 
 
-def ids_in(path: Path) -> tuple[str, str]:
-    """Return the ids of a session and of its origin, as the file beside it says; empty if it does not."""
-    about = beginning(path, _BEGINNING)
-    session, parent = _ID.search(about), _PARENT_ID.search(about)
-    return session[1] if session else "", parent[1] if parent else ""
+def source_beside(tool: str, entry: Entry, about: Path, session: str) -> Source:
+    """Return the source of a session, with its id and its origin as the file beside it says.
+
+    Args:
+        tool: the name of the tool.
+        entry: the file of the session.
+        about: the file beside it.
+        session: the id of the session if that file does not say it.
+    """
+    head = beginning(about, _BEGINNING)
+    session, parent = _first(_ID, head) or session, _first(_PARENT_ID, head)
+    facts = {PARENT: name_of(tool, parent)} if parent and parent != session else {}
+    modified = newest(entry.modified, about)
+    return Source(str(entry.path), name_of(tool, session), entry.size, modified, about=facts)
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1] if found else ""
 
 
 def with_forks(found: Iterable[Offspring]) -> list[Source]:

@@ -9,6 +9,7 @@ from typing import Any
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep
 from reel.importing.sources.blocks import anthropic_blocks, fitting, made_by, said_from
+from reel.importing.sources.discovery import one_of_each
 from reel.importing.sources.files import files_below, open_regular
 from reel.importing.sources.json_elements import MAX_ELEMENT
 from reel.importing.sources.salvage import salvaged
@@ -69,18 +70,15 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 def _discover(root: Path) -> Found:
     """Find the tasks; of one that is in several places, the longest file."""
     problems: list[Problem] = []
-    found: dict[str, Source] = {}
+    sources: list[Source] = []
     for entry in files_below(root, (_FILE,), problems):
         path = entry.path
         if path.name != _FILE and path != root.resolve():
             continue
         extension = next((name for name in _EXTENSIONS if name in path.parts), "")
         about = {"extension": extension} if extension else {}
-        source = Source(str(path), name_of(_NAME, path.parent.name), entry.size, entry.modified, about=about)
-        other = found.get(source.conversation)
-        if other is None or source.size > other.size:
-            found[source.conversation] = source
-    return Found(list(found.values()), problems)
+        sources.append(Source(str(path), name_of(_NAME, path.parent.name), entry.size, entry.modified, about=about))
+    return Found(one_of_each(sources, lambda source: source.size), problems)
 
 
 def _shown_beside(source: Source) -> Path:

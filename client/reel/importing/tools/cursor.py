@@ -13,7 +13,8 @@ from typing import Any
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, said_from
 from reel.importing.sources.description import Description
-from reel.importing.sources.files import Entry, JsonLines, files_below, first_records, may_have
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import Entry, JsonLines
 from reel.importing.steps import Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import digest, map_in, name_of, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
@@ -41,15 +42,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 def _discover(root: Path) -> Found:
     """Find the transcripts; files without their records are of something else."""
     problems: list[Problem] = []
-    sources = []
-    for entry in files_below(root, (_SUFFIX,), problems):
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == root.resolve() or may_have(records, _is_record):
-            sources.append(_source(entry))
+    sources = [_source(entry) for entry, _ in record_files(root, f"*{_SUFFIX}", _is_record, problems)]
     return Found(sources, problems)
 
 

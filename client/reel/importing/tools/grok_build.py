@@ -8,13 +8,14 @@ from reel.base.strict_json import Json, encode
 from reel.importing.sources import chat_messages
 from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
 from reel.importing.sources.chat_messages import ChatMessages
-from reel.importing.sources.companions import companion, newest
+from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
-from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
-from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import JsonLines, Line
+from reel.importing.sources.offspring import Offspring, source_beside, with_forks
 from reel.importing.sources.responses_items import Items
 from reel.importing.steps import Found, Kept, Part, Problem, Said, Source, Step, Tool
-from reel.importing.values import as_map, digest, list_in, map_in, milliseconds, name_of, other_fields, text_in
+from reel.importing.values import as_map, digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
 from reel.providers.content import ANY_PICTURE, media_from, shortest
@@ -47,25 +48,11 @@ def _discover(root: Path) -> Found:
     """Find the sessions; a fork begins with a copy of its origin."""
     problems: list[Problem] = []
     found: list[Offspring] = []
-    for entry in files_below(root, (_FILE,), problems):
-        if entry.path.name != _FILE and entry.path != root.resolve():
-            continue
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == root.resolve() or may_have(records, _is_row):
-            prompt = next((one for one in records if one.get("prompt_index") == 0), None)
-            found.append(Offspring(_source(entry), digest(encode(prompt, ascii_only=True)) if prompt else ""))
+    for entry, records in record_files(root, _FILE, _is_row, problems):
+        source = source_beside(NAME, entry, entry.path.with_name(_ABOUT), entry.path.parent.name)
+        prompt = next((one for one in records if one.get("prompt_index") == 0), None)
+        found.append(Offspring(source, digest(encode(prompt, ascii_only=True)) if prompt else ""))
     return Found(with_forks(found), problems)
-
-
-def _source(entry: Entry) -> Source:
-    session, about = entry.path.parent.name, entry.path.with_name(_ABOUT)
-    _, parent = ids_in(about)
-    facts = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
-    return Source(str(entry.path), name_of(NAME, session), entry.size, newest(entry.modified, about), about=facts)
 
 
 def _is_row(found: Json) -> bool:

@@ -6,13 +6,14 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
-from reel.importing.sources.companions import companion, newest
+from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
-from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
-from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import JsonLines, Line
+from reel.importing.sources.offspring import Offspring, source_beside, with_forks
 from reel.importing.sources.record_tree import START, RecordTree
 from reel.importing.steps import REPEATED, Found, Kept, Part, Problem, Said, Source, Step, Tool
-from reel.importing.values import as_map, list_in, map_in, milliseconds, name_of, other_fields, text_in
+from reel.importing.values import as_map, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_result
 from reel.providers.content import shortest
@@ -20,7 +21,7 @@ from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 
 NAME = "kiro-cli"
-_SUFFIX = ".jsonl"
+_SUFFIX, _ABOUT = ".jsonl", ".json"
 _ROLES = {"Prompt": "user", "AssistantMessage": "assistant", "ToolResults": "user"}
 _CLEARED = "Clear"
 _RECORD = frozenset({"version", "kind", "data"})
@@ -37,24 +38,10 @@ def _discover(root: Path) -> Found:
     """Find the sessions; a rewind makes another one, which begins as its origin does."""
     problems: list[Problem] = []
     found: list[Offspring] = []
-    for entry in files_below(root, (_SUFFIX,), problems):
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == root.resolve() or may_have(records, _is_record):
-            first = text_in(map_in(records[0], "data"), "message_id") if records else ""
-            found.append(Offspring(_source(entry), first))
+    for entry, records in record_files(root, f"*{_SUFFIX}", _is_record, problems):
+        source = source_beside(NAME, entry, entry.path.with_suffix(_ABOUT), entry.path.name.removesuffix(_SUFFIX))
+        found.append(Offspring(source, text_in(map_in(records[0], "data"), "message_id") if records else ""))
     return Found(with_forks(found), problems)
-
-
-def _source(entry: Entry) -> Source:
-    stem = entry.path.name.removesuffix(_SUFFIX)
-    session, parent = ids_in(entry.path.with_suffix(".json"))
-    about = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
-    modified = newest(entry.modified, entry.path.with_suffix(".json"))
-    return Source(str(entry.path), name_of(NAME, session or stem), entry.size, modified, about=about)
 
 
 def _is_record(found: Json) -> bool:
@@ -62,7 +49,7 @@ def _is_record(found: Json) -> bool:
 
 
 def _about_of(source: Source) -> Path:
-    return Path(source.path).with_suffix(".json")
+    return Path(source.path).with_suffix(_ABOUT)
 
 
 class Session(JsonLines):

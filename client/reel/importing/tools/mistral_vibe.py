@@ -6,13 +6,14 @@ from pathlib import Path
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import made_by, said_from
 from reel.importing.sources.chat_messages import FIELDS, ROLES, ChatMessages, is_message
-from reel.importing.sources.companions import companion, newest
+from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
-from reel.importing.sources.files import Entry, JsonLines, Line, files_below, first_records, may_have
-from reel.importing.sources.offspring import PARENT, Offspring, ids_in, with_forks
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import JsonLines, Line
+from reel.importing.sources.offspring import PARENT, Offspring, source_beside, with_forks
 from reel.importing.sources.record_tree import RecordTree
 from reel.importing.steps import REPEATED, Found, Kept, Part, Problem, Said, Source, Step, Tool
-from reel.importing.values import as_map, digest, list_in, map_in, milliseconds, name_of, other_fields, text_in
+from reel.importing.values import as_map, digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.content import is_base64
 from reel.providers.metadata import opaque_block
@@ -42,25 +43,10 @@ def _discover(root: Path) -> Found:
     """Find the sessions; other files of the same name are of something else."""
     problems: list[Problem] = []
     found: list[Offspring] = []
-    for entry in files_below(root, (_FILE,), problems):
-        if entry.path.name != _FILE and entry.path != root.resolve():
-            continue
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == root.resolve() or may_have(records, _is_message):
-            found.append(Offspring(_source(entry), text_in(records[0], "message_id") if records else ""))
+    for entry, records in record_files(root, _FILE, _is_message, problems):
+        source = source_beside(NAME, entry, entry.path.with_name(_ABOUT), entry.path.parent.name)
+        found.append(Offspring(source, text_in(records[0], "message_id") if records else ""))
     return Found(with_forks(found), problems)
-
-
-def _source(entry: Entry) -> Source:
-    session, parent = ids_in(entry.path.with_name(_ABOUT))
-    about = {PARENT: name_of(NAME, parent)} if parent and parent != session else {}
-    name = name_of(NAME, session or entry.path.parent.name)
-    modified = newest(entry.modified, entry.path.with_name(_ABOUT))
-    return Source(str(entry.path), name, entry.size, modified, about=about)
 
 
 def _about_of(source: Source) -> Path:

@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 
 from reel.base.strict_json import Json
+from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
 from reel.importing.sources.person import FirstWords
 from reel.importing.steps import REPEATED, About, Found, Problem, Said, Source, Step, Tool
@@ -43,14 +44,8 @@ def _discover(root: Path) -> Found:
     problems: list[Problem] = []
     if (root / "projects").is_dir():
         root /= "projects"
-    heads: list[Head] = []
-    for entry in files_below(root, (_SUFFIX,), problems):
-        if entry.path.name in _OTHERS:
-            continue
-        try:
-            heads.append(head_of(entry))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+    entries = (entry for entry in files_below(root, (_SUFFIX,), problems) if entry.path.name not in _OTHERS)
+    heads = [head for _, head in each_read(entries, head_of, problems)]
     return Found([_source(head, fork_of) for head, fork_of in with_origins(heads)], problems)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, first_records, may_have
+from reel.importing.sources.discovery import each_read, first_records, may_have, one_of_each
+from reel.importing.sources.files import Entry, files_below
 from reel.importing.steps import Found, Problem, Source, Tool
 from reel.importing.tools.copilot_cli.events import NAME
 from reel.importing.tools.copilot_cli.session import Session
@@ -23,21 +24,13 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 def _discover(root: Path) -> Found:
     """Find the sessions: files of events below a root."""
     problems: list[Problem] = []
-    found: dict[str, Source] = {}
+    sources: list[Source] = []
     for below in [root / place for place in _PLACES if (root / place).is_dir()] or [root]:
-        for entry in files_below(below, (_SUFFIX,), problems):
-            try:
-                records = first_records(str(entry.path))
-            except OSError as error:
-                problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-                continue
-            if entry.path not in (below.resolve(), below.resolve() / _EVENTS) and not may_have(records, _is_event):
-                continue
-            source = _source(entry, records)
-            other = found.get(source.conversation)
-            if other is None or source.size > other.size:
-                found[source.conversation] = source
-    return Found(list(found.values()), problems)
+        named = (below.resolve(), below.resolve() / _EVENTS)
+        for entry, records in each_read(files_below(below, (_SUFFIX,), problems), first_records, problems):
+            if entry.path in named or may_have(records, _is_event):
+                sources.append(_source(entry, records))
+    return Found(one_of_each(sources, lambda source: source.size), problems)
 
 
 def _is_event(found: Json) -> bool:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from json import JSONDecodeError
 from pathlib import Path
 
 from reel.base.strict_json import Json
+from reel.importing.sources.discovery import each_read, one_of_each
 from reel.importing.sources.files import Entry, JsonLines, files_below, open_regular
 from reel.importing.sources.gemini_parts import Parts
 from reel.importing.sources.json_elements import MAX_ELEMENT
@@ -60,20 +62,16 @@ def _discover(root: Path) -> Found:
     if (root / "tmp").is_dir():
         root /= "tmp"
     projects = _projects_of(root)
-    found: dict[str, Source] = {}
+    sources: list[Source] = []
     for chats in _chats_in(root.resolve(), problems):
-        for entry in files_below(chats, (_LINES, _OBJECT), problems):
-            if not (entry.path == chats or entry.path.name.startswith(_SESSION) or entry.path.parent != chats):
-                continue
-            try:
-                source = _source(entry, chats, projects)
-            except OSError as error:
-                problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-                continue
-            other = found.get(source.conversation)
-            if other is None or _goes_on(source) > _goes_on(other):
-                found[source.conversation] = source
-    return Found(list(found.values()), problems)
+        entries = (
+            entry
+            for entry in files_below(chats, (_LINES, _OBJECT), problems)
+            if entry.path == chats or entry.path.name.startswith(_SESSION) or entry.path.parent != chats
+        )
+        read = partial(_source, chats=chats, projects=projects)
+        sources += [source for _, source in each_read(entries, read, problems)]
+    return Found(one_of_each(sources, _goes_on), problems)
 
 
 def _goes_on(source: Source) -> tuple[bool, int]:

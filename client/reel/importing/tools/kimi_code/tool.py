@@ -4,7 +4,8 @@ from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.companions import companion, newest
-from reel.importing.sources.files import Entry, files_below, first_records, may_have
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import Entry
 from reel.importing.sources.offspring import PARENT
 from reel.importing.steps import Counts, Found, Problem, Source, Tool, forks_last
 from reel.importing.tools.kimi_code.parts import NAME
@@ -16,17 +17,7 @@ from reel.importing.values import name_of, text_in
 def _discover(root: Path) -> Found:
     """Find the logs; those of earlier versions, which have other records, are of something else."""
     problems: list[Problem] = []
-    sources = []
-    for entry in files_below(root, (FILE,), problems):
-        if entry.path.name != FILE and entry.path != root.resolve():
-            continue
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == root.resolve() or may_have(records, _is_record):
-            sources.append(_source(entry))
+    sources = [_source(entry) for entry, _ in record_files(root, FILE, _is_record, problems)]
     return Found(forks_last(sources), problems)
 
 

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, first_records, may_have
+from reel.importing.sources.discovery import one_of_each, record_files
+from reel.importing.sources.files import Entry
 from reel.importing.steps import Found, Problem, Source, Tool, forks_last
 from reel.importing.tools.pi.session import Session
 from reel.importing.values import name_of, text_in
@@ -39,23 +40,13 @@ def _places(environment: Mapping[str, str], below: tuple[str, ...], variables: t
 def _discover(root: Path, tool: str) -> Found:
     """Find the sessions; a fork comes after the session that its header names."""
     problems: list[Problem] = []
-    headers: list[tuple[Entry, Json]] = []
-    for entry in files_below(root, (_SUFFIX,), problems):
-        try:
-            header = _header_of(entry.path)
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if header is not None or entry.path == root.resolve():  # another one is, say, of an extension
-            headers.append((entry, header or {}))
+    headers = [
+        (entry, next(filter(_is_header, records), {}))
+        for entry, records in record_files(root, f"*{_SUFFIX}", _is_record, problems)
+    ]
     ids = {entry.path.name: text_in(header, "id") for entry, header in headers}
-    found: dict[str, Source] = {}
-    for entry, header in headers:
-        source = _source(entry, header, tool, ids)
-        other = found.get(source.conversation)
-        if other is None or source.size > other.size:
-            found[source.conversation] = source
-    return Found(forks_last(found.values()), problems)
+    sources = [_source(entry, header, tool, ids) for entry, header in headers]
+    return Found(forks_last(one_of_each(sources, lambda source: source.size)), problems)
 
 
 def _source(entry: Entry, header: Json, tool: str, ids: Mapping[str, str]) -> Source:
@@ -73,11 +64,13 @@ def _id_in(name: str) -> str:
     return name.removesuffix(_SUFFIX).rpartition("_")[2]
 
 
-def _header_of(path: Path) -> Json | None:
-    """Return the header of a session, empty if it is damaged; ``None`` if the file is no session."""
-    records = first_records(str(path))
-    is_session = may_have(records, lambda found: found.get("type") == "message" and "message" in found)
-    return next((found for found in records if found.get("type") == "session"), {} if is_session else None)
+def _is_header(found: Json) -> bool:
+    return found.get("type") == "session"
+
+
+def _is_record(found: Json) -> bool:
+    """Return whether a record is one of a session; the files of extensions have others."""
+    return _is_header(found) or (found.get("type") == "message" and "message" in found)
 
 
 TOOL = pi_tool("pi", "pi", (".pi/agent/sessions",), ("PI_CODING_AGENT_SESSION_DIR",))

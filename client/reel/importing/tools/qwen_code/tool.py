@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.files import Entry, files_below, first_records, may_have
+from reel.importing.sources.discovery import record_files
+from reel.importing.sources.files import Entry
 from reel.importing.steps import Found, Problem, Source, Tool
 from reel.importing.tools.qwen_code.session import NAME, Session
 from reel.importing.values import name_of
@@ -21,16 +22,8 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 def _discover(root: Path) -> Found:
     """Find the sessions; files without their records are of something else."""
     problems: list[Problem] = []
-    sources = []
     below = root / "projects" if (root / "projects").is_dir() else root
-    for entry in files_below(below, (_SUFFIX,), problems):
-        try:
-            records = first_records(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if entry.path == below.resolve() or may_have(records, _is_record):
-            sources.append(_source(entry))
+    sources = [_source(entry) for entry, _ in record_files(below, f"*{_SUFFIX}", _is_record, problems)]
     return Found(sources, problems)
 
 

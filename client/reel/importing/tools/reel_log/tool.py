@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reel.base.strict_json import Json
+from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import files_below, is_whole, lines_of, open_regular, parse_line
 from reel.importing.steps import NOT_JSON, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool, nowhere
 from reel.importing.values import parse_record, text_in
@@ -124,15 +125,11 @@ def head_of(path: str) -> Json:
 def _discover(root: Path) -> Found:
     problems: list[Problem] = []
     sources = []
-    for entry in files_below(root, (".jsonl",), problems):
-        try:
-            about = head_of(str(entry.path))
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
+    entries = files_below(root, (".jsonl",), problems)
+    for entry, about in each_read(entries, lambda entry: head_of(str(entry.path)), problems):
         name = text_in(about, "name") or entry.path.stem
-        about = {"id": text_in(about, "id")}
-        sources.append(Source(str(entry.path), name, entry.size, entry.modified, about=about))
+        ident = {"id": text_in(about, "id")}
+        sources.append(Source(str(entry.path), name, entry.size, entry.modified, about=ident))
     return Found(sources, problems)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.importing.sources.companions import beginning
-from reel.importing.sources.files import Entry, files_below, first_records
+from reel.importing.sources.discovery import each_read, first_records, one_of_each
+from reel.importing.sources.files import Entry, files_below
 from reel.importing.sources.vscode_storage import user_directories
 from reel.importing.steps import Found, Problem, Source, Tool
 from reel.importing.tools.vscode_chat.log import is_log
@@ -28,19 +29,13 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 def _discover(root: Path) -> Found:
     """Find the sessions, also exported ones; of one that is in two forms, the newer file."""
     problems: list[Problem] = []
-    found: dict[str, Source] = {}
-    for entry in files_below(root, _SUFFIXES, problems):
-        try:
-            is_one = entry.path == root.resolve() or _is_session(entry)
-        except OSError as error:
-            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
-            continue
-        if is_one:
-            source = Source(str(entry.path), name_of(NAME, entry.path.stem), entry.size, entry.modified)
-            other = found.get(source.conversation)
-            if other is None or (source.modified, source.size) > (other.modified, other.size):
-                found[source.conversation] = source
-    return Found(list(found.values()), problems)
+    entries = files_below(root, _SUFFIXES, problems)
+    sources = [
+        Source(str(entry.path), name_of(NAME, entry.path.stem), entry.size, entry.modified)
+        for entry, is_session in each_read(entries, _is_session, problems)
+        if is_session or entry.path == root.resolve()
+    ]
+    return Found(one_of_each(sources, lambda source: (source.modified, source.size)), problems)
 
 
 def _is_session(entry: Entry) -> bool:
@@ -52,7 +47,7 @@ def _is_session(entry: Entry) -> bool:
     if entry.path.parent.name in (_SESSIONS, _WITHOUT_WORKSPACE):
         return True
     if entry.path.suffix == ".jsonl":
-        return any(map(is_log, first_records(str(entry.path))))
+        return any(map(is_log, first_records(entry)))
     return any(key in beginning(entry.path, _BEGINNING) for key in _KEYS)
 
 
