@@ -22,7 +22,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from enum import Enum, auto
 from functools import partial
 
 from reel.base.errors import Busy, Internal, NotFound, ReelError, Storage, no_memory
@@ -30,6 +29,7 @@ from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus
 from reeld.agents.jobs import Exclusive, Job, Read, Write, WriteTexts
 from reeld.agents.live_state import MOST_HELD, Held, LiveState
+from reeld.agents.phase import COMMITTING, IDLE, OVER, Phase
 from reeld.agents.run import Run
 from reeld.core.state import State
 from reeld.store.loss import Forgotten
@@ -42,23 +42,6 @@ log = logging.getLogger(__name__)
 MAILBOX = 8192
 # The most commands in one transaction. Without a bound, a client that pipelines forever would never be answered.
 _MAX_RUN = 1024
-
-
-class Phase(Enum):
-    """What an agent is doing; it takes the next job only when it is ``IDLE``."""
-
-    LOADING = auto()
-    IDLE = auto()
-    # The writer has a transaction.
-    COMMITTING = auto()
-    # An exclusive job is running.
-    EXCLUSIVE = auto()
-    # Final: every job is refused.
-    OVER = auto()
-
-
-# A member that is looked up in its class takes ten times as long, and these are looked at with every command.
-_IDLE, _COMMITTING, _OVER = Phase.IDLE, Phase.COMMITTING, Phase.OVER
 
 
 class Agent:
@@ -90,7 +73,7 @@ class Agent:
         self.store = store
         self.last_used = time.monotonic()
         self.live = LiveState(row, store, bus, state, held or Held())
-        self._phase = Phase.LOADING if state is None else Phase.IDLE
+        self._phase = Phase.LOADING if state is None else IDLE
         # Why it is not live any more, which is what its jobs are answered; and whether it has failed.
         self.refusal: ReelError | None = None
         self.failed = False
@@ -107,7 +90,7 @@ class Agent:
     @property
     def idle(self) -> bool:
         """Whether nothing would be lost if the registry dropped this agent."""
-        return self._phase is Phase.IDLE and not self._mailbox
+        return self._phase is IDLE and not self._mailbox
 
     @property
     def committed(self) -> State:
@@ -143,7 +126,7 @@ class Agent:
 
     def advance(self) -> None:
         """Do as many jobs as possible without awaiting anything."""
-        while self._mailbox and self._phase is _IDLE:
+        while self._mailbox and self._phase is IDLE:
             job = self._mailbox[0]
             if self.refusal is not None and not isinstance(job, Read):
                 self._refuse_waiting(self.refusal)
@@ -155,7 +138,7 @@ class Agent:
                     self._read(job)
                 else:
                     self._hand_to_task(job)
-        if self._phase is _OVER and self.refusal is not None:
+        if self._phase is OVER and self.refusal is not None:
             self._refuse_waiting(self.refusal)
 
     def _read(self, job: Read) -> None:
@@ -185,7 +168,7 @@ class Agent:
             for write, error in run.fill(self._mailbox, 1 if self._retry_singly else _MAX_RUN):
                 self._refuse(write, error)
             if run.staged:
-                self._phase = _COMMITTING
+                self._phase = COMMITTING
                 transaction = run.transaction()
                 self.store.writer.submit(transaction, partial(self._settle, run, transaction.parts[0]))
         except MemoryError as error:
@@ -195,7 +178,7 @@ class Agent:
 
     def _stage_less(self, run: Run, error: MemoryError) -> None:
         """Stage writes one by one for which there was not enough memory together; refuse one if there never is."""
-        if self._phase is _COMMITTING:
+        if self._phase is COMMITTING:
             self.crash(error, run.writes)
         elif run.staged:
             self._stage_singly(run)
@@ -214,8 +197,8 @@ class Agent:
 
     def _settle(self, run: Run, part: AgentWrite, outcome: Outcome) -> None:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
-        if self._phase is _COMMITTING:
-            self._phase = _IDLE
+        if self._phase is COMMITTING:
+            self._phase = IDLE
         if isinstance(outcome, DivergedError):
             self.crash(outcome, run.writes)
             return
@@ -270,10 +253,10 @@ class Agent:
             log.exception("agent=%d cannot be loaded", self.row)
             self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))
             return
-        if self._phase is _OVER:
+        if self._phase is OVER:
             return
         self.store.reads.succeeded()
-        self._phase = Phase.IDLE
+        self._phase = IDLE
         self._on_growth()
         self._on_read(self)
         self.advance()
@@ -286,8 +269,8 @@ class Agent:
         except Exception as bug:
             self.crash(bug, [job])
             return
-        if self._phase is not _OVER:  # a lock on several agents may have crashed it meanwhile
-            self._phase = Phase.IDLE
+        if self._phase is not OVER:  # a lock on several agents may have crashed it meanwhile
+            self._phase = IDLE
             self._limit()
         job.answer(outcome)
         self.advance()
@@ -336,7 +319,7 @@ class Agent:
         self._end(error)
 
     def _end(self, error: ReelError) -> None:
-        self._phase, self.refusal = _OVER, error
+        self._phase, self.refusal = OVER, error
         self._retry_singly = 0
         self._refuse_waiting(error)
         self._wake.set()
