@@ -18,7 +18,7 @@ from reel import Block, DraftPush
 from reel.wire.pushes import Push
 from tests.daemon import Daemon
 from tests.end_to_end import answers
-from tests.end_to_end.provider import Json, serving
+from tests.end_to_end.provider import Json, Provider, serving
 from tests.patience import PATIENCE
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -59,6 +59,10 @@ class Running:
         return self._process.wait(PATIENCE)
 
 
+# The roles of two turns, the first of which calls a tool.
+_TWO_TURNS = ["user", "assistant", "tool", "assistant", "user", "assistant"]
+
+
 @contextmanager
 def running(daemon: Daemon, name: str, *words: str, **environment: str) -> Iterator[Running]:
     """Run an example during the block."""
@@ -71,6 +75,20 @@ def running(daemon: Daemon, name: str, *words: str, **environment: str) -> Itera
             yield Running(process)
         finally:
             process.kill()
+
+
+def asked_twice(daemon: Daemon, example: str, agent: str, answer: str = "Noon.", **environment: str) -> list[str]:
+    """Run an example for each of two questions; return the roles of its messages then."""
+    for said in ("What time is it?", "Are you sure?"):
+        with running(daemon, example, "ann", said, **environment) as program:
+            assert [answer] == program.read(1)
+    with daemon.client() as client:
+        return [message["role"] for message in client.iter_messages(agent)]
+
+
+def openai_at(provider: Provider) -> dict[str, str]:
+    """Return the variables that lead a program to a provider in the place of OpenAI's."""
+    return {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
 
 
 def test_every_example_is_listed_and_tested() -> None:
@@ -220,16 +238,12 @@ def test_an_agent_of_a_framework(daemon: Daemon, package: str, module: str, exam
     call, words = _call_and_words()
     if module == "pydantic_ai":  # it streams
         call, words = answers.responses_calls(("c1", "what_time_is_it", "{}")), answers.responses_words("No", "on.")
-    with serving("openai_responses") as provider, daemon.client() as client:
+    with serving("openai_responses") as provider:
         provider.answers += [call, words, words]
-        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
-        environment["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
-        for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, example, "ann", said, **environment) as program:
-                assert ["Noon."] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages(agent)]
+        environment = {**openai_at(provider), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+        roles = asked_twice(daemon, example, agent, **environment)
 
-    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert _TWO_TURNS == roles
     assert [] == provider.problems
     assert ["What time is it?", "Are you sure?"] == [
         item["content"] for item in provider.bodies[2]["input"] if item.get("role") == "user"
@@ -240,15 +254,11 @@ def test_agent_framework(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require("agent_framework", reason="agent-framework-core is not installed")
     call, words = _call_and_words()
-    with serving("openai_responses") as provider, daemon.client() as client:
+    with serving("openai_responses") as provider:
         provider.answers += [call, words, words]
-        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
-        for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, "agent_framework_history.py", "ann", said, **environment) as program:
-                assert ["Noon."] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages("agent-framework/ann")]
+        roles = asked_twice(daemon, "agent_framework_history.py", "agent-framework/ann", **openai_at(provider))
 
-    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert _TWO_TURNS == roles
     assert [] == provider.problems
     assert ["What time is it?", "Are you sure?"] == [
         item["content"][0]["text"] for item in provider.bodies[2]["input"] if item.get("role") == "user"
@@ -284,15 +294,12 @@ def test_google_adk(daemon: Daemon) -> None:
         return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
 
     words = answer({"text": "Noon."})
-    with serving("gemini") as provider, daemon.client() as client:
+    with serving("gemini") as provider:
         provider.answers += [answer({"functionCall": {"name": "what_time_is_it", "args": {}}}), words, words]
         environment = {"GOOGLE_GEMINI_BASE_URL": provider.url, "GOOGLE_API_KEY": "none"}
-        for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, "google_adk_agent.py", "ann", said, **environment) as program:
-                assert ["Noon."] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages("adk/deck/me/ann")]
+        roles = asked_twice(daemon, "google_adk_agent.py", "adk/deck/me/ann", **environment)
 
-    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert _TWO_TURNS == roles
     assert ["What time is it?", "Are you sure?"] == [
         part["text"] for content in provider.bodies[2]["contents"] for part in content["parts"] if "text" in part
     ][::2]
@@ -302,15 +309,11 @@ def test_strands(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require("strands", reason="strands-agents is not installed")
     call, words = answers.chat_calls(("c1", "what_time_is_it", "{}")), answers.chat_words("Noon.")
-    with serving("openai_chat") as provider, daemon.client() as client:
+    with serving("openai_chat") as provider:
         provider.answers += [call, words, words]
-        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
-        for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, "strands_agent.py", "ann", said, **environment) as program:
-                assert ["Noon."] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages("strands/ann/default")]
+        roles = asked_twice(daemon, "strands_agent.py", "strands/ann/default", **openai_at(provider))
 
-    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert _TWO_TURNS == roles
     # The oldest versions write a call without words as an empty list of parts.
     problems = [problem for problem in provider.problems if not problem.careless]
     assert [] == [problem for problem in problems if problem.rule != "empty-content-array"]
@@ -342,7 +345,7 @@ def _call(name: str, arguments: str) -> Json:
             "autogen_ext",
             "autogen_agent.py",
             [_call("what_time_is_it", "{}"), _words("Noon."), _words("Noon.")],
-            ["user", "assistant", "tool", "assistant", "user", "assistant"],
+            _TWO_TURNS,
         ),
         (
             "smolagents",
@@ -366,10 +369,9 @@ def test_a_framework_without_an_adapter(
     require(package, reason=f"{package} is not installed")
     with serving("openai_chat") as provider, daemon.client() as client:
         provider.answers += said
-        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
         name = f"ann-{package}"
         for asked in ("What time is it?", "Are you sure?"):
-            with running(daemon, example, name, asked, **environment) as program:
+            with running(daemon, example, name, asked, **openai_at(provider)) as program:
                 assert ["Noon."] == program.read(1)
                 assert 0 == program.leave()
             if asked == "What time is it?":
@@ -390,15 +392,11 @@ def test_langgraph(daemon: Daemon) -> None:
     call, words = answers.chat(), answers.chat()
     asked = {"id": "c1", "type": "function", "function": {"name": "what_time_is_it", "arguments": "{}"}}
     call["choices"][0]["message"] |= {"content": None, "tool_calls": [asked]}
-    with serving("openai_chat") as provider, daemon.client() as client:
+    with serving("openai_chat") as provider:
         provider.answers += [call, words, words]
-        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
-        for said in ("What time is it?", "Are you sure?"):
-            with running(daemon, "langgraph_agent.py", "ann", said, **environment) as program:
-                assert ["the last word"] == program.read(1)
-        roles = [message["role"] for message in client.iter_messages("langgraph/ann")]
+        roles = asked_twice(daemon, "langgraph_agent.py", "langgraph/ann", "the last word", **openai_at(provider))
 
-    assert ["user", "assistant", "tool", "assistant", "user", "assistant"] == roles
+    assert _TWO_TURNS == roles
     # The framework leaves the name of the tool in its result.
     assert [] == [problem for problem in provider.problems if not problem.careless]
     assert ["user", "assistant", "tool", "assistant", "user"] == [

@@ -4,11 +4,12 @@ It speaks as much of Anthropic's messages, of OpenAI's responses and of Gemini's
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.background import in_background
 
 # A tool, with its namespace before a slash if it has one, and its arguments; None where the model ends its turn.
 Call = tuple[str, dict[str, Any]] | None
@@ -39,17 +40,9 @@ class Provider(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-@contextmanager
-def provider(calls: Calls) -> Iterator[Provider]:
+def provider(calls: Calls) -> AbstractContextManager[Provider]:
     """Run a provider for a block."""
-    with Provider(calls) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return in_background(Provider(calls))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
+from tests.background import in_background
+
 Frame: TypeAlias = dict[str, Any]
 
 
@@ -68,15 +70,12 @@ def bridge(
     command: Sequence[str], environment: Mapping[str, str], changed: Callable[[Frame], Frame]
 ) -> Iterator[Bridge]:
     """Run a bridge for a block."""
-    with Bridge(command, environment, changed) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
+    made = Bridge(command, environment, changed)
+    try:
+        with in_background(made) as server:
             yield server
-        finally:
-            server.shutdown()
-            thread.join()
-            server.stop()
+    finally:
+        made.stop()
 
 
 class _Handler(BaseHTTPRequestHandler):

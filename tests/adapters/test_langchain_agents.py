@@ -64,6 +64,18 @@ def roles(daemon: Daemon, thread: str) -> list[str]:
         return [message["role"] for message in client.iter_messages(f"langgraph/{thread}")]
 
 
+def asking(saver: ReelSaver, sent: list[str], *answers: AIMessage) -> Any:
+    """Return an agent that asks a person before it sends something."""
+
+    def send(to: str) -> str:
+        """Send a message."""
+        sent.append(to)
+        return f"sent to {to}"
+
+    middleware = [HumanInTheLoopMiddleware(interrupt_on={"send": True})]
+    return create_agent(answering(*answers), [send], middleware=middleware, checkpointer=saver)
+
+
 @pytest.mark.parametrize(
     ("decision", "expected"),
     [
@@ -74,27 +86,17 @@ def roles(daemon: Daemon, thread: str) -> list[str]:
 )
 def test_a_person_decides(daemon: Daemon, thread: str, decision: Any, expected: str) -> None:
     """A call waits for a person, through restarts of the program, and then runs once, as was decided."""
-    sent = []
-
-    def send(to: str) -> str:
-        """Send a message."""
-        sent.append(to)
-        return f"sent to {to}"
-
-    def agent(saver: ReelSaver, *answers: AIMessage) -> Any:
-        middleware = [HumanInTheLoopMiddleware(interrupt_on={"send": True})]
-        return create_agent(answering(*answers), [send], middleware=middleware, checkpointer=saver)
-
+    sent: list[str] = []
     config = config_of(thread)
     with saving(daemon) as saver:
-        first = agent(saver, calling("send", "c1", to="ann"))
+        first = asking(saver, sent, calling("send", "c1", to="ann"))
         stopped = first.invoke({"messages": [("user", "Write to Ann.")]}, config)
     with saving(daemon) as saver:
-        waiting = agent(saver).get_state(config)
+        waiting = asking(saver, sent).get_state(config)
     with saving(daemon) as saver:
-        done = agent(saver, AIMessage("Done.")).invoke(Command(resume={"decisions": [decision]}), config)
+        done = asking(saver, sent, AIMessage("Done.")).invoke(Command(resume={"decisions": [decision]}), config)
     with saving(daemon) as saver:
-        at_the_end = agent(saver).get_state(config)
+        at_the_end = asking(saver, sent).get_state(config)
 
     assert [each.value for each in stopped["__interrupt__"]] == [each.value for each in waiting.interrupts]
     assert ["user", "assistant", "tool", "assistant"] == roles(daemon, thread)
@@ -106,23 +108,14 @@ def test_a_person_decides(daemon: Daemon, thread: str, decision: Any, expected: 
 
 def test_an_undo_while_a_person_is_asked(daemon: Daemon, thread: str) -> None:
     """An undo of the answer that asked takes the question back; the model is asked again."""
-
-    def send(to: str) -> str:
-        """Send a message."""
-        return f"sent to {to}"
-
-    def agent(saver: ReelSaver, *answers: AIMessage) -> Any:
-        middleware = [HumanInTheLoopMiddleware(interrupt_on={"send": True})]
-        return create_agent(answering(*answers), [send], middleware=middleware, checkpointer=saver)
-
     config = config_of(thread)
     with saving(daemon) as saver:
-        agent(saver, calling("send", "c1", to="ann")).invoke({"messages": [("user", "Write to Ann.")]}, config)
+        asking(saver, [], calling("send", "c1", to="ann")).invoke({"messages": [("user", "Write to Ann.")]}, config)
     with daemon.client() as client:
         client.undo(f"langgraph/{thread}")
     with saving(daemon) as saver:
-        undone = agent(saver).get_state(config)
-        done = agent(saver, AIMessage("I would rather not.")).invoke(None, config)
+        undone = asking(saver, []).get_state(config)
+        done = asking(saver, [], AIMessage("I would rather not.")).invoke(None, config)
 
     assert () == undone.interrupts
     assert ["Write to Ann.", "I would rather not."] == [message.content for message in done["messages"]]

@@ -15,6 +15,7 @@ from typing import Any
 
 from reeld import app, config
 from reeld.store import pace
+from tests.counted.calls import noting
 
 _NEVER = 1e9
 
@@ -23,12 +24,6 @@ def main(counts_file: str, arguments: list[str]) -> int:
     """Run the daemon."""
     pace._PROOF, pace._FAST, pace._SLOW, pace._STOP = 1, _NEVER, _NEVER, _NEVER
     counts: Counter[str] = Counter()
-
-    def note(_frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            counts["Python"] += 1
-        elif event == "c_call":
-            counts[argument.__qualname__] += 1
 
     def note_in_thread(_frame: Any, event: str, argument: Any) -> None:
         if event == "c_call":
@@ -41,7 +36,7 @@ def main(counts_file: str, arguments: list[str]) -> int:
 
     signal.signal(signal.SIGUSR1, write)
     threading.setprofile(note_in_thread)
-    sys.setprofile(note)
+    sys.setprofile(noting(counts))
     return app.main(config.parse(arguments))
 
 

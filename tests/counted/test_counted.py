@@ -8,11 +8,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reel.sync.client import Client
+from tests.counted.calls import noting
 from tests.daemon import Daemon, short_directory, until, until_indexed
 
 pytestmark = pytest.mark.slow
@@ -122,15 +122,9 @@ def test_a_lone_add_of_a_client(client: Client) -> None:
     """The client sends once and receives once."""
     counts: Counter[str] = Counter()
 
-    def note(_frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            counts["Python"] += 1
-        elif event == "c_call":
-            counts[argument.__qualname__] += 1
-
     def add() -> None:
         before = sys.getprofile()
-        sys.setprofile(note)
+        sys.setprofile(noting(counts))
         try:
             client.add("demo", "hello")
         finally:

@@ -2,12 +2,11 @@
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
+from tests.background import in_background
 from tests.formats.checker import Problem, check
 
 Json = dict[str, Any]
@@ -80,14 +79,6 @@ def event(data: Json) -> str:
     return f"{name}data: {json.dumps(data)}\n\n"
 
 
-@contextmanager
-def serving(api: str) -> Iterator[Provider]:
+def serving(api: str) -> AbstractContextManager[Provider]:
     """Run a provider during the block."""
-    with Provider(api) as provider:
-        thread = threading.Thread(target=provider.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield provider
-        finally:
-            provider.shutdown()
-            thread.join()
+    return in_background(Provider(api))

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
-from tests.sdks.played import FRAMEWORKS, Played
+from tests.sdks.played import Played
 
 _NUMBERS = count()
 
@@ -20,16 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL"),
 ]
-
-
-@pytest.fixture(params=FRAMEWORKS)
-def played(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[Played]:
-    """A session of each framework."""
-    made = FRAMEWORKS[request.param]
-    pytest.importorskip(getattr(made, "module"), reason=f"{request.param} is not installed: make adapters")  # noqa: B009
-    session = made(daemon.socket, f"redact-{next(_NUMBERS)}")
-    yield session
-    session.close(session.live)
 
 
 def test_copies_go_with_the_messages(played: Played, client: Client, daemon: Daemon) -> None:

@@ -2,15 +2,13 @@
 
 import os
 import random
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
 from reel.base.errors import NothingToUndo
 from reel.sync.client import Client
-from tests.daemon import Daemon
-from tests.sdks.played import AGAIN, FRAMEWORKS, Played, Steps
+from tests.sdks.played import AGAIN, Played, Steps
 
 _NUMBERS = count()
 # How long a session becomes: the vendor's store begins anew for each check.
@@ -22,16 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL"),
 ]
-
-
-@pytest.fixture(params=FRAMEWORKS)
-def played(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[Played]:
-    """A session of each framework."""
-    made = FRAMEWORKS[request.param]
-    pytest.importorskip(getattr(made, "module"), reason=f"{request.param} is not installed: make adapters")  # noqa: B009
-    session = made(daemon.socket, f"undo-{next(_NUMBERS)}")
-    yield session
-    session.close(session.live)
 
 
 def check(played: Played, steps: Steps) -> None:

@@ -1,7 +1,6 @@
 """Providers that reel calls itself over HTTP, and the command that finds them: real servers on this machine."""
 
 import json
-import threading
 import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from reel.cli.line.servers import SERVERS
+from tests.background import in_background
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.streams.samples.anthropic import ANTHROPIC
 from tests.reel.streams.samples.google import GEMINI
@@ -78,12 +78,8 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def fake() -> Iterator[Fake]:
     """A provider on this machine."""
-    with Fake() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with in_background(Fake()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
