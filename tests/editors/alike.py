@@ -68,9 +68,9 @@ HITS = [
     *("other", "  #2  user  A", "    修复 tape, tape"),
     "",
     *("demo  About: a deck", "  #5  assistant  A  not in the conversation", "    second tape two"),
-    *("  #2  user  A", "    first tape"),
+    *("  #2  user  A", "    first tape of all"),
 ]
-PAST = ["## user #2", "first tape", "## user #4", "no match", "## assistant #5", "second", "tape two"]
+PAST = ["## user #2", "first tape", "of all", "## user #4", "no match", "## assistant #5", "second", "tape two"]
 PAST_NOTICE = "*demo as it was at #5 ({} shows it as it is now)*"
 NO_MATCHES = "no matches for zebra"
 _AGE = re.compile(r"^(  #\d+  \w+  )(now|\d+\w+)")
@@ -79,7 +79,7 @@ _AGE = re.compile(r"^(  #\d+  \w+  )(now|\d+\w+)")
 def say_tapes(client: Client) -> None:
     """Create conversations in which the query is found, once in what was rewound."""
     client.create("demo", title="About: a deck")
-    client.add("demo", "first tape")
+    client.add("demo", "first tape\nof all")
     client.mark("demo")
     client.add("demo", ["no match", {"role": "assistant", "content": "second\ntape two"}])
     client.rewind("demo")

@@ -223,6 +223,12 @@ The daemon has another version of the protocol."
     (setq reel-link--trouble (reel-link-words error))
     (delete-process (jsonrpc--process connection))))
 
+(defun reel-link-greet ()
+  "Open a connection unless there is one, so that `reel-link-knows-p' can tell.
+Signal a `user-error' if the daemon cannot be reached."
+  (reel-link-connect t)
+  (reel-link--until-greeted))
+
 (defun reel-link-knows-p (feature)
   "Return whether the daemon has FEATURE."
   (member feature reel-link--features))
@@ -353,10 +359,7 @@ Nothing is sent if TEXT is blank."
   "Send METHOD with PARAMS after the greeting, and wait for the reply.
 Return (result RESULT) or (error ERROR), or nil when the connection was lost."
   (let ((answer 'waiting))
-    (reel-link--wait 'hello (lambda () (or (eq reel-link--greeted reel-link--connection)
-                                           (not (reel-link-up-p)))))
-    (when reel-link--trouble
-      (user-error "%s" reel-link--trouble))
+    (reel-link--until-greeted)
     (condition-case nil
         (reel-link--send method params
                          (lambda (result) (setq answer (list 'result result)))
@@ -366,6 +369,14 @@ Return (result RESULT) or (error ERROR), or nil when the connection was lost."
       (error (setq answer nil)))
     (reel-link--wait method (lambda () (not (eq answer 'waiting))))
     answer))
+
+(defun reel-link--until-greeted ()
+  "Wait for the reply to the greeting, or until the connection is lost.
+Signal a `user-error' if the daemon refuses it."
+  (reel-link--wait 'hello (lambda () (or (eq reel-link--greeted reel-link--connection)
+                                         (not (reel-link-up-p)))))
+  (when reel-link--trouble
+    (user-error "%s" reel-link--trouble)))
 
 (defun reel-link--wait (method done)
   "Wait until METHOD was answered: until the function DONE is true."

@@ -25,6 +25,14 @@
 (defconst reel-search--page 50
   "How many hits are read at a time.")
 
+(defconst reel-search--wait 500
+  "How many milliseconds a search waits for what was just said.")
+
+(defconst reel-search--partial
+  (concat "very many messages have these words, and only the newest were ranked;"
+          " a rarer word or a filter finds older ones")
+  "What is said if not all messages with the words were ranked.")
+
 (defconst reel-search--more "m shows more hits"
   "The line below the hits if there are more.")
 
@@ -82,19 +90,34 @@
           (goto-char (point-min))
           (forward-line)
           (pop-to-buffer (current-buffer)))
-        (when (> (plist-get page :behind) 0)
-          (message "the index is behind: %s cannot be found yet; repeat the search later"
-                   (reel-text-count (plist-get page :behind) "event")))))))
+        (when-let* ((notices (reel-search--notices page)))
+          (message "%s" (string-join notices "\n")))))))
+
+(defun reel-search--notices (page)
+  "Return what is to be said about PAGE, as a list of lines."
+  (append
+   (cl-loop for (word others) on (plist-get page :instead) by #'cddr
+            collect (format "nothing has %s; showing results for %s"
+                            (substring (symbol-name word) 1)
+                            (string-join (append others nil) " and ")))
+   (when (eq (plist-get page :partial) t)
+     (list reel-search--partial))
+   (when (> (plist-get page :behind) 0)
+     (list (format "the index is behind: %s cannot be found yet; repeat the search later"
+                   (reel-text-count (plist-get page :behind) "event"))))))
 
 (defun reel-search--read (query &optional after above)
   "Return the page of hits of QUERY that comes after AFTER.
 The last hit before it is of the conversation ABOVE.  A page without hits is not
 the end: the daemon ends a search after a second."
-  (let ((page (reel-link-call 'hits :query query :limit reel-search--page
-                              :after after :above above)))
+  (reel-link-greet)
+  (let* ((ranked (and (reel-link-knows-p "patterns") `(:order "fresh" :wait ,reel-search--wait)))
+         (read (lambda (after)
+                 (apply #'reel-link-call 'hits :query query :limit reel-search--page
+                        :after after :above above ranked)))
+         (page (funcall read after)))
     (while (and (reel-search--empty-p page) (eq (plist-get page :more) t))
-      (setq page (reel-link-call 'hits :query query :limit reel-search--page
-                                 :after (plist-get page :next) :above above)))
+      (setq page (funcall read (plist-get page :next))))
     page))
 
 (defun reel-search--empty-p (page)

@@ -66,7 +66,8 @@ def _heading(hit: Mapping[str, Any], now: float) -> list[Span]:
     role = hit["role"]
     when = age(hit.get("sent", hit["time"]), now)
     gone = "" if hit["live"] else "  not in the conversation"
-    return [(f"  #{hit['seq']}  ", PLAIN), (role or hit["kind"], role or NOTE), (f"  {when}{gone}", NOTE)]
+    lacks = f"  without: {_flat(', '.join(hit['without']))}" if hit.get("without") else ""
+    return [(f"  #{hit['seq']}  ", PLAIN), (role or hit["kind"], role or NOTE), (f"  {when}{gone}{lacks}", NOTE)]
 
 
 def _snippet(hit: Mapping[str, Any]) -> Iterator[Span]:

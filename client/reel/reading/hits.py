@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
     from reel.replies import Hit
 
+# What is said if not all messages with the words were ranked.
+PARTIAL = (
+    "very many messages have these words, and only the newest were ranked; a rarer word or a filter finds older ones"
+)
+
 
 def grouped(hits: list[Hit]) -> Iterator[list[Hit]]:
     """Yield the hits of each conversation, conversations in the order of their first hit."""

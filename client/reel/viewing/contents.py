@@ -9,7 +9,7 @@ from reel.base.errors import InvalidParams, NotFound
 from reel.exporting.story import Part, story
 from reel.reading.difference import Hunk
 from reel.reading.positions import FromEnd, split_name
-from reel.replies import AgentRow, Hit
+from reel.replies import AgentRow, HitsPage
 from reel.said.messages import Event, Message
 from reel.viewing.conversation import Piece
 
@@ -34,9 +34,7 @@ class Found(NamedTuple):
     """The results of a search."""
 
     agents: list[AgentRow]
-    hits: list[Hit]
-    more: bool
-    behind: int
+    page: HitsPage
 
 
 async def piece(client: Client, agent: str, first: int, last: int, at: int) -> Piece:
@@ -98,7 +96,7 @@ async def find(client: Client, query: str) -> Found:
     named = await client.agents(order="updated", details=True, limit=_FEW, query=query)
     ranks = client.server is not None and "ranking" in client.server.features
     page = await client.search(query, limit=_HITS, order="fresh" if ranks else None, wait=_PATIENCE if ranks else None)
-    return Found(named.agents, page.hits, page.more, page.behind)
+    return Found(named.agents, page)
 
 
 async def comparison(client: Client, one: str, other: str) -> list[Hunk]:

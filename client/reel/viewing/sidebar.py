@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from html import escape
 from itertools import islice
 
-from reel.reading.hits import grouped
+from reel.reading.hits import PARTIAL, grouped
 from reel.reading.wording import PLUMBING, age
-from reel.replies import AgentRow, Hit
+from reel.replies import AgentRow, Hit, HitsPage
 from reel.viewing.frame import address, marked
 
 # The maximum number of marks in a snippet.
@@ -58,33 +58,35 @@ def _row(row: AgentRow, current: str | None) -> str:
     )
 
 
-def found(rows: list[AgentRow], hits: list[Hit], *, more: bool, behind: int) -> Iterator[str]:
+def found(rows: list[AgentRow], page: HitsPage) -> Iterator[str]:
     """Yield the results of a search.
 
     Args:
         rows: the agents whose names, titles or tags match.
-        hits: the messages found.
-        more: whether there are more hits.
-        behind: how many events are not in the index yet.
+        page: the messages found.
     """
     if rows:
         yield '<h2>Names and titles</h2>\n<ul class="agents">\n'
         for row in rows:
             yield _row(row, None)
         yield "</ul>\n"
-    if hits:
+    if page.hits:
         yield "<h2>What was said</h2>\n"
-    for group in grouped(hits):
+        for word, others in (page.instead or {}).items():
+            yield f'<p class="note">Nothing has {escape(word)}: results for {escape(" and ".join(others))}.</p>\n'
+    for group in grouped(page.hits):
         yield f"<h3>{escape(group[0].title or group[0].name)}</h3>\n<ul>\n"
         for hit in group:
             yield _hit(hit)
         yield "</ul>\n"
-    if not rows and not hits:
+    if not rows and not page.hits:
         yield '<p class="note">Nothing was found.</p>\n'
-    if more:
+    if page.partial:
+        yield f'<p class="note">{PARTIAL.capitalize()}.</p>\n'
+    if page.more:
         yield '<p class="note">There is more. Add a word to narrow it down.</p>\n'
-    if behind:
-        yield f'<p class="note">The index is behind: {behind:,} events cannot be found yet.</p>\n'
+    if page.behind:
+        yield f'<p class="note">The index is behind: {page.behind:,} events cannot be found yet.</p>\n'
 
 
 def _hit(hit: Hit) -> str:
@@ -94,9 +96,10 @@ def _hit(hit: Hit) -> str:
     else:
         target = address("/conversation", f"#m{hit.seq}", agent=hit.agent, at=hit.seq)
     gone = "" if hit.live else "<span>not in the conversation</span>"
+    lacks = f"<span>without: {escape(', '.join(hit.without))}</span>" if hit.without else ""
     return (
         f'<li><a href="{escape(target)}"><span class="facts"><span>#{hit.seq}</span>'
-        f"<span>{escape(hit.role or hit.kind)}</span><span>{when}</span>{gone}</span>"
+        f"<span>{escape(hit.role or hit.kind)}</span><span>{when}</span>{gone}{lacks}</span>"
         f'<span class="snippet">{_marked(hit)}</span></a></li>\n'
     )
 

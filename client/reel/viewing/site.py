@@ -205,7 +205,7 @@ class Site:
             rows = await contents.rows(self._client, after)
             return listed(rows.agents, current, rows.following)
         hits = await contents.find(self._client, query)
-        return found(hits.agents, hits.hits, more=hits.more, behind=hits.behind)
+        return found(hits.agents, hits.page)
 
 
 def _heading(text: str) -> str:

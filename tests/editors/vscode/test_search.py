@@ -28,7 +28,7 @@ def test_a_hit_is_opened_at_its_message_in_vs_code(client: Client, editor: VSCod
     assert "demo · as it was at #5" == editor.ask("status")
     editor.run("clone", answers=["then"])
     assert 3 == client.agent("then").messages
-    editor.run("search", QUERY, answers=["first tape"])
+    editor.run("search", QUERY, answers=["first tape of all"])
 
     assert ["first tape", "tape"] == editor.ask("selected")
 

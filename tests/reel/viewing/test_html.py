@@ -12,7 +12,7 @@ from reel.reading.branches import Node, Stretch
 from reel.reading.difference import Compared, Hunk
 from reel.reading.tokens import Tokens
 from reel.reading.usage import Sum
-from reel.replies import AgentInfo, AgentRow, Hit
+from reel.replies import AgentInfo, AgentRow, Hit, HitsPage
 from reel.viewing.conversation import Piece, body, draft, head
 from reel.viewing.exchange import message_page
 from reel.viewing.frame import closing, opening
@@ -49,6 +49,11 @@ def info(text: str) -> AgentInfo:
     return AgentInfo(ID, text, text, {text: text}, True, 9, 0, 0, text, 3, 3, [], [], True, 0)
 
 
+def hits(*found: Hit, more: bool = False) -> HitsPage:
+    """Return a page of hits in a complete index."""
+    return HitsPage(list(found), more, 0)
+
+
 def hit(text: str, **changes: object) -> Hit:
     """Return a hit whose texts are all this one."""
     found = Hit(ID, text, text, 4, None, text, 0, True, text, [[0, 1]], 1.0, 4)
@@ -71,9 +76,7 @@ def whole_page(text: str) -> str:
         form(text, text, text),
         *differences([Hunk("-", [compared]), Hunk("=", [compared])]),
         *usage(ID, text, {text: Sum(1, Tokens(1)), "b": Sum()}),
-        *closing(
-            [search_form(text), *listed([row(text)], ID, text), *found([row(text)], [hit(text)], more=True, behind=1)]
-        ),
+        *closing([search_form(text), *listed([row(text)], ID, text), *found([row(text)], hits(hit(text), more=True))]),
         message_page(text, text),
     ]
     return "".join(pieces)
@@ -134,8 +137,8 @@ def test_a_row_of_the_list() -> None:
 
 def test_a_hit_leads_to_its_message() -> None:
     """What is in the conversation is shown there; what is not, as the conversation was at that point."""
-    here = "".join(found([], [hit("tape deck", matches=[[5, 9]])], more=False, behind=0))
-    gone = "".join(found([], [hit("tape", live=False)], more=False, behind=0))
+    here = "".join(found([], hits(hit("tape deck", matches=[[5, 9]]))))
+    gone = "".join(found([], hits(hit("tape", live=False))))
 
     assert f'href="/conversation?agent={ID}&amp;around=4#m4"' in here
     assert "tape <mark>deck</mark>" in here
@@ -153,10 +156,22 @@ def test_a_very_long_text_is_cut() -> None:
     assert f"{'y' * 100_000}\n… 1 more characters" in shown
 
 
+def test_how_hits_differ_from_the_query() -> None:
+    """The page says what else was searched for, what a hit lacks, and that not all messages were ranked or indexed."""
+    page = HitsPage([hit("tape")._replace(without=["<deck>"])], False, 7, None, {"<tpae>": ["tape", "taps"]}, True)
+    shown = "".join(found([], page))
+
+    assert "Nothing has &lt;tpae&gt;: results for tape and taps." in shown
+    assert "<span>without: &lt;deck&gt;</span>" in shown
+    assert "Very many messages have these words, and only the newest were ranked; a rarer word" in shown
+    assert "7 events cannot be found yet" in shown
+    assert "Very many" not in "".join(found([], hits(hit("tape"))))
+
+
 def test_nothing_to_show() -> None:
     """An empty list, an empty search and equal conversations say so."""
     assert "No conversations." in "".join(listed([], None, None))
-    assert "Nothing was found." in "".join(found([], [], more=False, behind=0))
+    assert "Nothing was found." in "".join(found([], hits()))
     assert "Nothing differs." in "".join(differences([]))
     assert "No token counts." in "".join(usage(None, "model", {}))
     assert "" == draft(DraftPush(ID, 1, ""))

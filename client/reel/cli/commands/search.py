@@ -6,13 +6,13 @@ import sys
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
-from reel.cli.commands.shared.searches import PARTIAL, as_people_read, more_by, search_for
+from reel.cli.commands.shared.searches import as_people_read, more_by, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.hit_lines import around, heading, opening, snippet, title
 from reel.cli.screen.output import is_interactive
-from reel.reading.hits import grouped
+from reel.reading.hits import PARTIAL, grouped
 from reel.reading.wording import age, count, full_time
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from contextlib import suppress
 
 from reel.base.errors import ReelError
 from reel.base.light_typing import TYPE_CHECKING
-from reel.cli.commands.shared.searches import PARTIAL, as_people_read, search_for
+from reel.cli.commands.shared.searches import as_people_read, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.exits import INTERRUPTED, REFUSED
 from reel.cli.screen.full_screen import KeyPressed, cancellable_client, opened, paint, size_of
 from reel.cli.screen.hit_lines import opening
 from reel.cli.screen.keys import Key
 from reel.cli.screen.typed_screen import Screen
+from reel.reading.hits import PARTIAL
 
 if TYPE_CHECKING:
     from reel.cli.line.context import Context

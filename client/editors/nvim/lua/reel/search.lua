@@ -3,6 +3,7 @@
 local calls = require 'reel.calls'
 local conversation = require 'reel.conversation'
 local hits = require 'reel.hits'
+local link = require 'reel.link'
 local notices = require 'reel.notices'
 local scratch = require 'reel.scratch'
 
@@ -11,17 +12,26 @@ local M = {}
 local NAME = 'reel-search://'
 local PAGE = 50
 local MORE = 'm shows more hits'
+local WAIT_MS = 500 -- for what was just said
+local PARTIAL = 'very many messages have these words, and only the newest were ranked;'
+  .. ' a rarer word or a filter finds older ones'
 local SPACE = vim.api.nvim_create_namespace 'reel-search'
 
 -- The newest search, and the one in the buffer: {query, show, after, above, reading, stale}, and of the second {buffer, at =
 -- the hits by line}.
 local newest, shown = nil, nil
 
+--- Return the parameters of the request for the next hits of a search; the connection is open.
+local function params(search)
+  local ranked = vim.tbl_contains(link.server.features, 'patterns') and { order = 'fresh', wait = WAIT_MS } or {}
+  local asked = { query = search.query, limit = PAGE, after = search.after, above = search.above }
+  return vim.tbl_extend('error', asked, ranked)
+end
+
 --- Read the next hits of a search. A page without hits is not the end: the daemon ends a search after a second.
 local function read(search, done)
-  local params = { query = search.query, limit = PAGE, after = search.after, above = search.above }
   search.reading = true
-  calls.send('hits', params, function(problem, page)
+  local function take(problem, page)
     if search.stale then
       return
     end
@@ -34,12 +44,24 @@ local function read(search, done)
     end
     search.reading = false
     notices.or_show(done)(problem, page)
+  end
+  calls.connect(function(problem)
+    if problem then
+      return take(problem)
+    end
+    calls.send('hits', params(search), take)
   end)
 end
 
 local function report(search, page)
   if #page.hits == 0 then
     notices.say('no matches for ' .. search.query)
+  end
+  for word, others in pairs(page.instead or {}) do
+    notices.say(('nothing has %s; showing results for %s'):format(word, table.concat(others, ' and ')))
+  end
+  if page.partial then
+    notices.say(PARTIAL)
   end
   if page.behind > 0 then
     local events = page.behind == 1 and '1 event' or page.behind .. ' events'

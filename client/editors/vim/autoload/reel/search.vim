@@ -10,6 +10,10 @@ import autoload './words.vim'
 
 const PAGE = 50
 const MORE = 'm shows more hits'
+# How many milliseconds a search waits for what was just said.
+const WAIT = 500
+const PARTIAL = 'very many messages have these words, and only the newest were ranked;'
+  .. ' a rarer word or a filter finds older ones'
 const COLOURS = {
   ReelName: 'Title', ReelMatch: 'Search', ReelNote: 'Comment', ReelSystem: 'Special', ReelUser: 'Identifier',
   ReelAssistant: 'Function', ReelTool: 'Type',
@@ -26,8 +30,22 @@ export def Show(query: string): string
   b:reel_search = {query: query, hits: []}
   Put(page, 0)
   cursor(2, 1)
-  return page.behind == 0 ? '' : $'the index is behind: {words.Count(page.behind, 'event')} cannot be found yet;'
-    .. ' repeat the search later'
+  return Notices(page)->join("\n")
+enddef
+
+# Returns what is to be said about a page of hits.
+def Notices(page: dict<any>): list<string>
+  final said: list<string> = []
+  for [word, others] in page->get('instead', {})->items()
+    said->add($'nothing has {word}; showing results for {others->join(' and ')}')
+  endfor
+  if page->get('partial', false)
+    said->add(PARTIAL)
+  endif
+  if page.behind > 0
+    said->add($'the index is behind: {words.Count(page.behind, 'event')} cannot be found yet; repeat the search later')
+  endif
+  return said
 enddef
 
 # Shows more hits, if there are any.
@@ -68,9 +86,11 @@ enddef
 
 # Returns a page of hits. One without hits is not the end: the daemon ends a search after a second.
 def Read(wanted: dict<any>): dict<any>
-  var page = link.Call('hits', wanted->extendnew({limit: PAGE}))
+  link.Connect(true)
+  final asked = wanted->extendnew({limit: PAGE})->extend(link.Knows('patterns') ? {order: 'fresh', wait: WAIT} : {})
+  var page = link.Call('hits', asked)
   while page.more && empty(page.hits)
-    page = link.Call('hits', wanted->extendnew({limit: PAGE, after: page.next}))
+    page = link.Call('hits', asked->extend({after: page.next}))
   endwhile
   return page
 enddef

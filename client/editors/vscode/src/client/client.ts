@@ -74,9 +74,14 @@ export class Client {
     }
   }
 
+  /** Return whether the daemon has a feature. */
+  async knows(feature: string): Promise<boolean> {
+    return (await this.connect()).features.includes(feature);
+  }
+
   /** Return the agents for which a short form stands: the live ones, else the killed ones; none from an older daemon. */
   async meant(short: string): Promise<AgentRow[]> {
-    if (!(await this.connect()).features.includes("short_names")) return [];
+    if (!(await this.knows("short_names"))) return [];
     const { agents } = await this.call<{ agents: AgentRow[] }>("agents", { short, limit: MOST_MEANT });
     const live = agents.filter(({ alive }) => alive);
     return live.length ? live : agents;

@@ -76,6 +76,10 @@ export interface HitsPage {
   /** How many events cannot be found yet. */
   behind: number;
   next?: string;
+  /** What was searched for instead of words that nothing has. */
+  instead?: Record<string, string[]>;
+  /** Whether not all messages with the words were ranked. */
+  partial?: boolean;
 }
 
 /** The first and the last row of what may be folded. */

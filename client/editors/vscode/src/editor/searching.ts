@@ -6,6 +6,10 @@ import { literal } from "./literal";
 import { count } from "./summary";
 
 const PAGE = 50;
+/** How many milliseconds a search waits for what was just said. */
+const WAIT = 500;
+const PARTIAL =
+  "very many messages have these words, and only the newest were ranked; a rarer word or a filter finds older ones";
 /** What the text of a hit begins with, below its heading. */
 const INSIDE = "    ";
 const MORE = Symbol("more hits");
@@ -85,11 +89,12 @@ class Search {
   private async items(): Promise<Item[]> {
     const query = this.query;
     if (!query.trim()) return [];
+    const ranked = (await this.client.knows("patterns")) ? { order: "fresh", wait: WAIT } : {};
     for (let page: HitsPage | undefined; !page || (page.more && !page.hits.length && !this.stale); ) {
       // A page without hits is not the end: the daemon ends a search after a second.
       const above = this.pages.at(-1)?.hits.at(-1)?.agent;
       const after = page?.next ?? this.pages.at(-1)?.next;
-      page = await this.client.call<HitsPage>("hits", { query, limit: PAGE, after, above });
+      page = await this.client.call<HitsPage>("hits", { query, limit: PAGE, after, above, ...ranked });
       if (page.hits.length || !page.more) this.pages.push(page);
     }
     return this.laid(query);
@@ -106,9 +111,12 @@ class Search {
         else items.push(item({ label, description: found.name, detail: text.slice(INSIDE.length) }, found));
       }
     }
-    const { more, behind } = this.pages.at(-1) ?? { more: false, behind: 0 };
+    const { more, behind, instead, partial } = this.pages.at(-1) ?? { more: false, behind: 0 };
     if (!items.length) items.push(item({ label: `no matches for ${query}` }));
     if (more) items.push(item({ label: "more hits" }, MORE));
+    for (const [word, others] of Object.entries(instead ?? {}))
+      items.push(item({ label: `nothing has ${word}; showing results for ${others.join(" and ")}` }));
+    if (partial) items.push(item({ label: PARTIAL }));
     const lacking = `${count(behind, "event")} cannot be found yet`;
     if (behind) items.push(item({ label: `the index is behind: ${lacking}; repeat the search later` }));
     return items;

@@ -33,10 +33,6 @@ _DIRECTORIES = 100
 _PATIENCE = 500
 # Characters of a snippet for a program, and of one that has lines around its matches.
 _FOR_PROGRAMS, _WITH_LINES = 480, 4096
-# What is said if not all events with the words were ranked.
-PARTIAL = (
-    "very many messages have these words, and only the newest were ranked; a rarer word or a filter finds older ones"
-)
 # A plain word that may be the beginning of others. How many words are tried, and how many hits are counted.
 _WORD = re.compile(r"\w[\w.-]+")
 _TRIED, _COUNTED = 4, 20
