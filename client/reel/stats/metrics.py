@@ -126,6 +126,13 @@ METRICS = (
     Metric("wal_readers", GAUGE, "Other processes that keep the write-ahead log growing.", "wal_readers"),
     Metric("search_index_bytes", GAUGE, "Size of the search index.", "search_index_bytes", "bytes"),
     Metric("search_behind_events", GAUGE, "Events that the search index lacks.", "search_behind", "events"),
+    Metric(
+        "search_without_trigrams_events",
+        GAUGE,
+        "Events that a search for a pattern has to read, because they have no trigrams yet; a few always.",
+        "search_without_trigrams",
+        "events",
+    ),
     Metric("search_failing", GAUGE, "Whether searching does not work.", "search_problem"),
     Metric(
         "scheduled_backup_time_seconds",

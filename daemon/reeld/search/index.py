@@ -168,11 +168,19 @@ def progress(connection: sqlite3.Connection) -> int:
 
 
 class Filled(NamedTuple):
-    """The position of an index, and whether there may be more events; and the position of its table of touches."""
+    """How far an index is.
+
+    Args:
+        event: its newest event.
+        more: whether there may be more events.
+        touched: the newest event in its table of touches.
+        without_trigrams: how many events are in no block of trigrams yet.
+    """
 
     event: int
     more: bool
     touched: int
+    without_trigrams: int
 
 
 def _cut_back(connection: sqlite3.Connection) -> None:
@@ -232,7 +240,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
                 touched.move(connection, batch.event)
             event, checksum, more = batch.event, batch.checksum, batch.is_full
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
-    return Filled(event, more, touched.position(connection))
+    return Filled(event, more, touched.position(connection), trigrams.lacking(connection))
 
 
 def fill_touches(connection: sqlite3.Connection) -> int:

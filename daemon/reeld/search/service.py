@@ -20,7 +20,7 @@ import anyio
 from reel.base.errors import Storage
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
-from reeld.search import finding, index, touched
+from reeld.search import finding, index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
 from reeld.search.hit_pages import HitPages
@@ -90,6 +90,8 @@ class Search:
         self.indexed = 0
         # That of the newest event in its table of what calls did.
         self.touched = 0
+        # How many events in the index have no trigrams yet.
+        self.without_trigrams = 0
         # Why there is no index, as a sentence.
         self.problem: str | None = None
         self._readers: list[ConnectionThread] = []
@@ -249,6 +251,7 @@ class Search:
                 before, self.indexed = self.indexed, filled.event if filled.more else max(filled.event, newest)
                 is_complete = not filled.more and filled.touched == filled.event
                 self.touched = self.indexed if filled.touched == filled.event else filled.touched
+                self.without_trigrams = filled.without_trigrams
                 self._filled.set()
                 self._filled = anyio.Event()
                 written = self._store.writer.events - written
@@ -269,6 +272,7 @@ class Search:
                     return
                 began, written = time.monotonic(), self._store.writer.events
                 more = await writer.run(index.make_blocks)
+                self.without_trigrams = await writer.run(trigrams.lacking)
             if not more:
                 return
             written = self._store.writer.events - written
@@ -305,6 +309,7 @@ class Search:
             writer = await stack.enter_async_context(self._open_index(setup, readonly=False))
             self.indexed = await writer.run(index.progress)
             self.touched = await writer.run(touched.position)
+            self.without_trigrams = await writer.run(trigrams.lacking)
             setup = partial(index.prepare_reader, database=self._log, described=self._described)
             readers = [await stack.enter_async_context(self._open_index(setup, readonly=True)) for _ in range(_READERS)]
             self._readers, self.problem, self._writer = readers, None, writer

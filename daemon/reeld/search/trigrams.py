@@ -62,6 +62,19 @@ def ranges(connection: sqlite3.Connection, volume: Volume, needed: str) -> list[
     return [*found, (end + 1, volume.end - 1)]
 
 
+def lacking(connection: sqlite3.Connection) -> int:
+    """Return how many events are in no block yet; some of the newest always are."""
+    query = "SELECT count(*) FROM facts WHERE event > ? AND event < ?"
+    found = 0
+    for volume in down_from(connection, 1 << 62):
+        end = _end(connection, volume)
+        if end < volume.first:
+            found += volume.events
+        else:
+            found += int(connection.execute(query, (end, volume.end)).fetchone()[0])
+    return found
+
+
 def _end(connection: sqlite3.Connection, volume: Volume) -> int:
     """Return the id up to which the events of a volume are in blocks."""
     query = "SELECT coalesce(max(last), ?) FROM blocks WHERE volume = ?"

@@ -63,6 +63,7 @@ async def collect(services: Services) -> Result:
         "search_index_bytes": services.search.size,
         "search_indexed": services.search.indexed,
         "search_behind": services.search.behind,
+        "search_without_trigrams": services.search.without_trigrams,
         "search_problem": services.search.problem,
         "erasing_problem": services.store.eraser.problem,
         "retention_problem": services.retention.problem,

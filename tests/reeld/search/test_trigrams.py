@@ -97,13 +97,16 @@ def test_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block has the next events of a volume; a short one only ends a volume that is full."""
     monkeypatch.setattr(volumes, "_EVENTS", 3)
     with filled(tmp_path, *["twelve chars"] * 7) as said:
+        assert 7 == trigrams.lacking(said.connection)
         make_blocks(said)
+        assert 1 == trigrams.lacking(said.connection)
         assert [(0, 1), (2, 2), (3, 4), (5, 5)] == blocks(said)
 
         said.events.append(said.rows.event(said.agent, content="twelve chars"))
         said.fill()
         make_blocks(said)
         assert [(0, 1), (2, 2), (3, 4), (5, 5), (6, 7)] == blocks(said)
+        assert 0 == trigrams.lacking(said.connection)
         assert not index.make_blocks(said.connection)
 
 

@@ -265,6 +265,7 @@ async def test_file(services: Services, peer: Peer) -> None:
 
     assert 0o600 == mode(services.search.path)
     assert 0 == stats["search_behind"]
+    assert 0 < stats["search_without_trigrams"] <= stats["search_indexed"]  # too few for a block
     assert stats["search_problem"] is None
     assert stats["search_index_bytes"] > 0
 
