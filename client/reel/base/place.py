@@ -68,9 +68,9 @@ def _repository_of(directory: Path) -> _Repository | None:
     """Return the working tree that a directory is in; ``None`` outside a repository."""
     for above in (directory, *directory.parents):
         place = above / _GIT
-        if place.is_dir():
+        if os.path.isdir(place):  # a name that is too long is none; Path.is_dir raises
             return _Repository(above, place)
-        if place.is_file():  # a worktree or a submodule
+        if os.path.isfile(place):  # a worktree or a submodule
             return _Repository(above, above / _read(place).removeprefix("gitdir:").strip())
     return None
 

@@ -19,10 +19,19 @@ _PATIENCE = 0.2
 
 
 class Settled(NamedTuple):
-    """What a call can count on: whether all is read in that was written before it, and what its answer says if not."""
+    """What a call can count on.
+
+    Args:
+        is_newest: whether all is read in that was written before it.
+        is_reading: whether something is still being read in.
+        at: the conversation that is being read in, if that is known.
+        problem: why what was written is not read in; empty if nothing went wrong.
+    """
 
     is_newest: bool
-    words: str
+    is_reading: bool = False
+    at: str = ""
+    problem: str = ""
 
 
 class Freshness:
@@ -71,10 +80,9 @@ class Freshness:
             with anyio.move_on_after(_PATIENCE):
                 await self._done.wait()
         if self._is_running:
-            what = self._refresher.at or "what was written since"
-            return Settled(False, f"Not read in yet: {what}. Call again in a few seconds for the newest.")
+            return Settled(is_newest=False, is_reading=True, at=self._refresher.at)
         # An import that began before the call has not seen what was written since.
-        return Settled(begins and not self._problem, self._problem)
+        return Settled(begins and not self._problem, problem=self._problem)
 
     async def _import(self, caller: Caller) -> None:
         try:
@@ -83,9 +91,9 @@ class Freshness:
         except Stopped:
             pass
         except (ReelError, OSError) as error:
-            self._problem = f"What tools wrote since is not read in: {error}"
+            self._problem = str(error)
         except Exception as error:  # of a file that nobody thought of: what is known can still be read
-            self._problem = f"What tools wrote since is not read in: {type(error).__name__}: {error}"
+            self._problem = f"{type(error).__name__}: {error}"
         finally:
             self._is_running = False
             self._done.set()

@@ -21,8 +21,13 @@ RECALL = {
 }
 
 
-async def recall(desk: Desk, params: dict[str, Any]) -> dict[str, Any]:
+async def recall(desk: Desk, state: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return the prompt, with the first hits in it.
+
+    Args:
+        desk: what it works with.
+        state: the line about what is not read in yet, if any.
+        params: those of the request.
 
     Raises:
         ProtocolError: there is no such prompt, or it has no topic.
@@ -36,7 +41,7 @@ async def recall(desk: Desk, params: dict[str, Any]) -> dict[str, Any]:
     except ToolError as error:
         found = str(error)
     text = (
-        f"Recall what was said in earlier conversations about: {beginning(topic, _TOPIC)}\n\n{found}\n\n"
+        f"Recall what was said in earlier conversations about: {beginning(topic, _TOPIC)}\n\n{found}{state}\n\n"
         "Read around the hits that matter with the tool read of the server reel, search with other words if none does,"
         " and say in a few sentences what was said, decided and why, with NAME #SEQ of each source."
     )

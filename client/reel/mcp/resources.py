@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from reel.base.errors import InvalidParams
-from reel.mcp.answers.answer import MAX_BUDGET, beginning
+from reel.mcp.answers.answer import MAX_BUDGET, beginning, size
 from reel.mcp.protocol.frames import INVALID_PARAMS, ProtocolError
 from reel.mcp.tools.arguments import Arguments, ToolError, shown
 from reel.mcp.tools.desk import Desk
@@ -57,8 +57,13 @@ def _resource(desk: Desk, row: AgentRow) -> dict[str, Any]:
     return {"uri": f"{_BASE}{quote(row.name)}", "name": row.name, "title": words, "mimeType": _TYPE}
 
 
-async def read_resource(desk: Desk, uri: Any) -> dict[str, Any]:
+async def read_resource(desk: Desk, uri: Any, state: str = "") -> dict[str, Any]:
     """Return the newest messages of a conversation.
+
+    Args:
+        desk: what it works with.
+        uri: the address of the resource.
+        state: the line about what is not read in yet, if any.
 
     Raises:
         ProtocolError: there is no such resource.
@@ -68,10 +73,10 @@ async def read_resource(desk: Desk, uri: Any) -> dict[str, Any]:
     name = unquote(uri.removeprefix(_BASE))
     given = {"conversation": name, "budget": MAX_BUDGET}
     try:
-        answer = await read(desk, Arguments("read", given, given))
+        answer = await read(desk, Arguments("read", given, given, kept=size(state)))
     except ToolError as error:
         raise ProtocolError(INVALID_PARAMS, str(error)) from None
-    return {"contents": [{"uri": uri, "mimeType": _TYPE, "text": answer.text}]}
+    return {"contents": [{"uri": uri, "mimeType": _TYPE, "text": f"{answer.text}{state}"}]}
 
 
 async def complete_name(desk: Desk, begin: str) -> dict[str, Any]:

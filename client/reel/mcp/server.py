@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 import anyio
 
@@ -17,7 +16,7 @@ from reel.base.errors import ReelError
 from reel.importing.adding.masking import Masking
 from reel.mcp.answers.answer import MIN_BUDGET, beginning, size
 from reel.mcp.daemon import Daemon
-from reel.mcp.freshness import Freshness
+from reel.mcp.freshness import Freshness, Settled
 from reel.mcp.prompts import RECALL, recall
 from reel.mcp.protocol.frames import (
     INTERNAL_ERROR,
@@ -30,10 +29,12 @@ from reel.mcp.protocol.frames import (
 from reel.mcp.protocol.peer import Peer
 from reel.mcp.protocol.stdio import lines_from, write_all
 from reel.mcp.resources import TEMPLATE, complete_name, list_resources, read_resource
-from reel.mcp.tools.arguments import Arguments, ToolError
+from reel.mcp.roots import directories_in
+from reel.mcp.tools.arguments import Arguments, ToolError, shown
 from reel.mcp.tools.desk import Desk
 from reel.mcp.tools.own_session import caller_of
 from reel.mcp.tools.table import INSTRUCTIONS, TOOLS
+from reel.reading.wording import flat, safe
 from reel.version import __version__
 
 # Those of the handshake, and the one without it.
@@ -46,8 +47,9 @@ _SENDER = "io.modelcontextprotocol/clientInfo"
 _SERVER = "io.modelcontextprotocol/serverInfo"
 _INFO = {"name": "reel", "title": "Reel: earlier conversations", "version": __version__}
 _CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
-# The bytes of the line about what is not read in yet.
+# The bytes of the line about what is not read in yet, and those of a version that an error repeats.
 _STATE = 200
+_REPEATED = 80
 # What clients may keep of the newest protocol's answers, and for how long: nothing, since each may change any time.
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}
 
@@ -97,6 +99,8 @@ class Server:
         self._client_name = ""
         self._has_roots = False
         self._roots: tuple[str, ...] | None = None
+        # How often the client has said that its roots are others.
+        self._changes = 0
         self._tools = {tool.name: tool for tool in TOOLS if options.writes or not tool.writes}
         self.peer: Peer | None = None
         self._methods: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]] = {
@@ -121,11 +125,12 @@ class Server:
         """
         version = request.meta.get(_VERSION_OF_REQUEST)
         if version is not None and version not in _VERSIONS:
-            what = f"this server does not speak version {version} of the protocol"
-            raise ProtocolError(UNSUPPORTED_VERSION, what, {"supported": list(_VERSIONS), "requested": version})
+            what = f"this server does not speak version {shown(version)} of the protocol"
+            told = {"supported": list(_VERSIONS), "requested": beginning(str(version), _REPEATED)}
+            raise ProtocolError(UNSUPPORTED_VERSION, what, told)
         method = self._methods.get(request.method)
         if method is None:
-            raise ProtocolError(METHOD_NOT_FOUND, f"there is no method {request.method}")
+            raise ProtocolError(METHOD_NOT_FOUND, f"there is no method {shown(request.method)}")
         try:
             result = await method(request)
         except (ToolError, ReelError) as error:  # of a tool, it is a part of the answer
@@ -166,7 +171,7 @@ class Server:
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None or not isinstance(given, dict):
             there = ", ".join(self._tools)
-            raise ProtocolError(INVALID_PARAMS, f"there is no tool {name!r}; call one of {there} with an object")
+            raise ProtocolError(INVALID_PARAMS, f"there is no tool {shown(name)}; call one of {there} with an object")
         try:
             desk, state = await self._settled(await self._desk(request))
             arguments = Arguments(tool.name, given, tool.parameters, kept=size(state))
@@ -176,13 +181,15 @@ class Server:
         return _content(f"{answer.text}{state}", is_error=False)
 
     async def _list_resources(self, request: Request) -> dict[str, Any]:
-        return {**await list_resources(await self._desk(request), request.params.get("cursor")), **_FRESH}
+        desk, _ = await self._settled(await self._desk(request))
+        return {**await list_resources(desk, request.params.get("cursor")), **_FRESH}
 
     async def _list_templates(self, _request: Request) -> dict[str, Any]:
         return {"resourceTemplates": [TEMPLATE], **_FRESH}
 
     async def _read_resource(self, request: Request) -> dict[str, Any]:
-        return {**await read_resource(await self._desk(request), request.params.get("uri")), **_FRESH}
+        desk, state = await self._settled(await self._desk(request))
+        return {**await read_resource(desk, request.params.get("uri"), state), **_FRESH}
 
     async def _complete(self, request: Request) -> dict[str, Any]:
         ref, argument = request.params.get("ref"), request.params.get("argument")
@@ -196,15 +203,15 @@ class Server:
         return {"prompts": [RECALL], **_FRESH}
 
     async def _get_prompt(self, request: Request) -> dict[str, Any]:
-        return await recall(await self._desk(request), request.params)
+        return await recall(*await self._settled(await self._desk(request)), request.params)
 
     async def _settled(self, desk: Desk) -> tuple[Desk, str]:
         """Wait a moment for what tools have written; return also the line about what is not read in yet, if any."""
         if self._freshness is None:
             return desk, ""
         settled = await self._freshness.settle(caller_of(desk))
-        line = f"\n{beginning(settled.words, _STATE)}" if settled.words else ""
-        return desk._replace(is_newest=settled.is_newest), line
+        words = await _not_read_in(desk, settled)
+        return desk._replace(is_newest=settled.is_newest), f"\n{beginning(words, _STATE)}" if words else ""
 
     async def _desk(self, request: Request) -> Desk:
         """Return what a call works with."""
@@ -219,13 +226,28 @@ class Server:
         """Return the directories of the project: what the client says, or where the server was started."""
         if told := self._environment.get("CLAUDE_PROJECT_DIR"):
             return (told,)
-        if self._roots is None and self._has_roots and self.peer is not None:
-            self._roots = _directories_in(await self.peer.ask("roots/list", {}))
+        while self._roots is None and self._has_roots and self.peer is not None:
+            changes = self._changes
+            found = directories_in(await self.peer.ask("roots/list", {}))
+            if changes == self._changes:  # else they are those from before the change
+                self._roots = found
         return self._roots or ((self._directory,) if self._directory else ())
 
     def forget_roots(self) -> None:
         """Ask the client for its roots again when they are needed."""
         self._roots = None
+        self._changes += 1
+
+
+async def _not_read_in(desk: Desk, settled: Settled) -> str:
+    """Return the words for what is not read in yet; empty if all is."""
+    if settled.is_reading:
+        # What is not shown is not named either, and of what is not there yet nobody knows.
+        what = settled.at if await desk.shows(settled.at) else "what was written since"
+        return f"Not read in yet: {what}. Call again in a few seconds for the newest."
+    if settled.problem:
+        return f"What tools wrote since is not read in: {flat(safe(desk.mask(settled.problem)))}"
+    return ""
 
 
 def _masked(text: str) -> str:
@@ -238,17 +260,6 @@ def _masked(text: str) -> str:
 def _name_in(info: Any) -> str:
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _directories_in(result: Any) -> tuple[str, ...]:
-    """Return the directories among the roots of a client."""
-    roots = result.get("roots") if isinstance(result, dict) else None
-    found: list[str] = []
-    for root in roots if isinstance(roots, list) else []:
-        uri = root.get("uri") if isinstance(root, dict) else None
-        if isinstance(uri, str) and uri.startswith("file://") and (path := unquote(urlsplit(uri).path).rstrip("/")):
-            found.append(path)
-    return tuple(dict.fromkeys(found))
 
 
 def _content(text: str, *, is_error: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from reel.importing.refreshing import Caller
-from reel.mcp.freshness import Freshness
+from reel.mcp.freshness import Freshness, Settled
 from tests.daemon import Daemon
 from tests.reel.mcp.asking import asker
 
@@ -47,7 +47,7 @@ async def test_what_a_call_can_count_on(daemon: Daemon, tmp_path: Path, monkeypa
         settled = [await freshness.settle(Caller()) for _ in range(2)]
         tasks.cancel_scope.cancel()
 
-    assert settled[0].is_newest or settled[0].words.startswith("Not read in yet: ")
+    assert settled[0].is_newest or settled[0].is_reading
     assert not settled[1].is_newest
 
 
@@ -80,3 +80,47 @@ async def test_an_import_that_breaks(daemon: Daemon, tmp_path: Path, monkeypatch
 
     assert not said.is_error
     assert "What tools wrote since is not read in: RecursionError" in said.text
+
+
+class Busy(Freshness):
+    """An import that does not end: of one conversation after the other."""
+
+    def __init__(self, *conversations: str) -> None:
+        self._conversations = list(conversations)
+
+    async def run(self) -> None:
+        """Do nothing more."""
+
+    async def settle(self, caller: Caller) -> Settled:  # noqa: ARG002 - it is the same for all
+        """Say which one it is at."""
+        return Settled(is_newest=False, is_reading=True, at=self._conversations.pop(0))
+
+
+async def test_what_is_not_read_in_yet(daemon: Daemon) -> None:
+    """A conversation that is being read in is named, but no private one, and none of which that is not known."""
+    with daemon.client() as client:
+        client.add("busy/plain", "a heron", create=True)
+        client.create("busy/private", tags={"private": "yes"})
+    async with asker(daemon, freshness=Busy("busy/plain", "busy/private", "busy/private/agent-1", "")) as ask:
+        plain, *others = [await ask("search", query="heron") for _ in range(4)]
+
+    assert "\nNot read in yet: busy/plain. Call again in a few seconds for the newest." in plain.text
+    for each in others:
+        assert each.text.endswith(
+            "\nNot read in yet: what was written since. Call again in a few seconds for the newest."
+        )
+
+
+async def test_resources_and_the_prompt(daemon: Daemon) -> None:
+    """They wait for what is written as well, and say what is not read in yet."""
+    with daemon.client() as client:
+        client.add("busy/read", "a heron", create=True)
+    async with asker(daemon, freshness=Busy(*["busy/read"] * 3)) as ask:
+        read = await ask.handle("resources/read", uri="reel://conversation/busy/read")
+        made = await ask.handle("prompts/get", name="recall", arguments={"topic": "heron"})
+        await ask.handle("resources/list")
+
+    assert read["contents"][0]["text"].endswith(
+        "Not read in yet: busy/read. Call again in a few seconds for the newest."
+    )
+    assert "Not read in yet: busy/read." in made["messages"][0]["content"]["text"]

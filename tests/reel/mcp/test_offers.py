@@ -81,3 +81,20 @@ async def test_what_is_not_there(ask: Asker, method: str, params: dict[str, obje
         await ask.handle(method, **params)
 
     assert INVALID_PARAMS == error.value.code
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("x" * 1_000_000, {}),
+        ("tools/call", {"name": "x" * 1_000_000}),
+        ("ping", {"_meta": {"io.modelcontextprotocol/protocolVersion": "x" * 1_000_000}}),
+        ("ping", {"_meta": {"io.modelcontextprotocol/protocolVersion": ["x" * 1_000_000]}}),
+    ],
+)
+async def test_long_mistakes(ask: Asker, method: str, params: dict[str, object]) -> None:
+    """An error does not repeat all of a long mistake."""
+    with pytest.raises(ProtocolError) as error:
+        await ask.handle(method, **params)
+
+    assert 500 > len(repr(error.value.as_map()))

@@ -28,6 +28,8 @@ _IN_FLIGHT = 64
 _PATIENCE = 2.0
 # Seconds in which what was asked is still answered after the client has closed its end, as a script does.
 _LAST_WORDS = 5.0
+# The characters of an error that nobody thought of.
+_WORDS = 500
 
 # Answers a request, or raises a ProtocolError.
 Handler: TypeAlias = Callable[[Request], Awaitable[dict[str, Any]]]
@@ -121,7 +123,8 @@ class Peer:
             except ProtocolError as error:
                 line = error_line(request.id, error)
             except Exception as error:
-                line = error_line(request.id, ProtocolError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+                words = f"{type(error).__name__}: {error}"[:_WORDS]
+                line = error_line(request.id, ProtocolError(INTERNAL_ERROR, words))
         del self._running[request.id]
         if not scope.cancelled_caught:  # nobody waits for what was cancelled
             await self._send(line)

@@ -10,7 +10,9 @@ from reel.base.errors import NotFound
 from reel.base.place import directories
 from reel.mcp.answers.answer import beginning
 from reel.mcp.answers.rendering import Look
+from reel.mcp.roots import MOST_DIRECTORIES
 from reel.mcp.tools.arguments import ToolError, shown
+from reel.reading.wording import safe
 from reel.replies import AgentInfo, AgentRow
 
 # The bytes of a directory that an answer names.
@@ -54,13 +56,14 @@ class Desk(NamedTuple):
         """
         if not self.project or everywhere:
             return None
-        return list(dict.fromkeys(each for place in self.project for each in directories(place)))
+        others = (each for place in self.project for each in directories(place))
+        return list(dict.fromkeys([*self.project, *others]))[:MOST_DIRECTORIES]
 
     def where(self, *, everywhere: bool) -> str:
         """Return the words for that."""
         if not self.project or everywhere:
             return "everywhere"
-        return f"in {beginning(' and '.join(self.project), _DIRECTORY)}"
+        return f"in {beginning(safe(' and '.join(self.project)), _DIRECTORY)}"
 
     @property
     def hidden(self) -> str:
@@ -89,6 +92,13 @@ class Desk(NamedTuple):
             )
             found += page.agents
         return found
+
+    async def shows(self, name: str) -> bool:
+        """Return whether there is a conversation of this name that may be shown."""
+        try:
+            return bool(name) and bool(await self.client.agent(name, self.hidden))
+        except NotFound:
+            return False
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.

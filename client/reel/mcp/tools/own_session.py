@@ -49,7 +49,7 @@ def named_session(environment: Mapping[str, str], meta: Mapping[str, Any]) -> tu
     if isinstance(turn, str):
         try:
             turn = json.loads(turn)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if isinstance(turn, dict):
         thread = turn.get("thread_id") or turn.get("session_id")
@@ -84,8 +84,8 @@ async def own_session(desk: Desk) -> tuple[AgentInfo, str]:
         found = await _imported(desk, name)
         if found is None:
             raise ToolError(
-                f"your own session is {name} ({why}), and is not read in yet; call again in a few seconds,"
-                " or name a conversation"
+                f"your own session is {name} ({why}), and is not read in yet, or private; call again in a few"
+                " seconds, or name a conversation"
             )
         return await _now(desk, found) if desk.environment.get(_SESSION) else (found, why)
     if not desk.project:

@@ -36,7 +36,7 @@ def test_what_the_caller_says(thread: dict[str, str]) -> None:
         assert "codex/t" == found[0]
 
 
-@pytest.mark.parametrize("turn", [None, "{", "[]", 5, {}, {"thread_id": ""}, {"thread_id": 5}])
+@pytest.mark.parametrize("turn", [None, "{", "[]", "[" * 100_000, 5, {}, {"thread_id": ""}, {"thread_id": 5}])
 def test_what_says_nothing(turn: Any) -> None:
     """Anything else names no session."""
     assert named_session({}, {"x-codex-turn-metadata": turn}) is None
@@ -105,7 +105,7 @@ async def test_named(daemon: Daemon, client: Client) -> None:
     assert "taken out of renamed" in claude.text
     assert "taken out of codex/t1" in codex.text
     assert "codex/t2" in missing.text
-    assert "not read in yet" in missing.text
+    assert "not read in yet, or private" in missing.text
     assert "no conversation in /named" in nobody.text
 
 
