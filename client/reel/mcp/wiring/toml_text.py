@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from reel.mcp.wiring.json_text import NotChangeable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -35,17 +36,24 @@ def with_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     Raises:
         NotChangeable: the text is no TOML, or has that table in another form.
     """
-    found = _inner(parse(text), path)
+    there = parse(text)
+    found = _inner(there, path)
+    wanted = _with(there, path, {**(found or {}), **values})
     if found is None:
         block = "\n".join([f"[{'.'.join(path)}]", *(f"{key} = {_shown(value)}" for key, value in values.items()), ""])
         gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
-        return _checked(f"{text}{gap}{block}", path, values)
-    begin, end = _block(text, path)
+        return _one_of([f"{text}{gap}{block}"], path, lambda made: made == wanted)
+    changed = {key: value for key, value in values.items() if found.get(key) != value}
+    texts = (_with_lines(text, begin, end, changed) for begin, end in _blocks(text, path))
+    return _one_of(texts, path, lambda made: made == wanted)
+
+
+def _with_lines(text: str, begin: int, end: int, values: dict[str, Any]) -> str:
+    """Return a text in which the table between two places has other values."""
     lines = text[begin:end]
     for key, value in values.items():
-        if found.get(key) != value:
-            lines = _with_line(lines, key, f"{key} = {_shown(value)}")
-    return _checked(text[:begin] + lines + text[end:], path, values)
+        lines = _with_line(lines, key, f"{key} = {_shown(value)}")
+    return text[:begin] + lines + text[end:]
 
 
 def _with_line(lines: str, key: str, line: str) -> str:
@@ -65,10 +73,15 @@ def without_table(text: str, path: Sequence[str]) -> str:
     """
     if _inner(parse(text), path) is None:
         return text
+    others = _with(parse(text), path, None)
     while _inner(parse(text), path) is not None:
-        begin, end = _block(text, path, or_below=True)
-        text = (text[:begin].rstrip() + "\n\n" if text[:begin].strip() else "") + text[end:]
+        texts = (_without_lines(text, begin, end) for begin, end in _blocks(text, path, or_below=True))
+        text = _one_of(texts, path, lambda made: _with(made, path, None) == others)
     return text.rstrip() + "\n" if text.strip() else ""
+
+
+def _without_lines(text: str, begin: int, end: int) -> str:
+    return (text[:begin].rstrip() + "\n\n" if text[:begin].strip() else "") + text[end:]
 
 
 def _inner(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any] | None:
@@ -78,15 +91,25 @@ def _inner(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any] | None
     return inner if isinstance(inner, dict) else None
 
 
-def _block(text: str, path: Sequence[str], *, or_below: bool = False) -> tuple[int, int]:
-    """Return where the lines of a table begin, its header included, and where they end."""
+def _with(values: dict[str, Any], path: Sequence[str], table: dict[str, Any] | None) -> dict[str, Any]:
+    """Return values with a table at a path; with ``None``, without it and the tables that are empty then."""
+    key, *rest = path
+    inner = values.get(key, {})
+    made = _with(inner if isinstance(inner, dict) else {}, rest, table) if rest else table
+    return {**{each: value for each, value in values.items() if each != key}, **({key: made} if made else {})}
+
+
+def _blocks(text: str, path: Sequence[str], *, or_below: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield where the lines of a table may begin, its header included, and where they may end.
+
+    A line in a text of several lines can look like a header, and one in a list as well: the values tell.
+    """
     keys = r"\s*\.\s*".join(rf'(?:{re.escape(key)}|"{re.escape(key)}")' for key in path)
     below = r"(?:\s*\.[^\]\n]+)?" if or_below else ""
-    header = re.search(rf"^[ \t]*\[\s*{keys}{below}\s*\][ \t]*(?:#.*)?$", text, re.MULTILINE)
-    if header is None:
-        raise NotChangeable(f"{'.'.join(path)} in it is not a table of its own, with a line [{'.'.join(path)}]")
-    following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, header.end())
-    return header.start(), following.start() if following else len(text)
+    for header in re.finditer(rf"^[ \t]*\[\s*{keys}{below}\s*\][ \t]*(?:#.*)?$", text, re.MULTILINE):
+        for following in re.compile(r"^[ \t]*\[", re.MULTILINE).finditer(text, header.end()):
+            yield header.start(), following.start()
+        yield header.start(), len(text)
 
 
 def _shown(value: Any) -> str:
@@ -96,13 +119,15 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _checked(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
-    """Return a text if it has the values that it should have.
+def _one_of(texts: Iterable[str], path: Sequence[str], is_right: Callable[[dict[str, Any]], bool]) -> str:
+    """Return the first of some texts that has the right values.
 
     Raises:
-        NotChangeable: it has not: then nothing is written.
+        NotChangeable: none has: then nothing is written.
     """
-    found = _inner(parse(text), path)
-    if found is None or not values.items() <= found.items():
-        raise NotChangeable(f"{'.'.join(path)} in it is written in a way that is not understood")
-    return text
+    for text in texts:
+        with suppress(NotChangeable):
+            if is_right(parse(text)):
+                return text
+    name = ".".join(path)
+    raise NotChangeable(f"{name} cannot be a table of its own in it, with a line [{name}]")

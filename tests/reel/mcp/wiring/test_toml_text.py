@@ -50,3 +50,23 @@ def test_what_cannot_be_changed(text: str) -> None:
     """A text that is no TOML, or has the table in another form, is refused."""
     with pytest.raises(NotChangeable):
         with_table(text, PATH, VALUES)
+
+
+LOOKS_LIKE = 'x = """\n[mcp_servers.reel]\n[mcp_servers.reel.env]\n"""\ny = [\n  ["z"],\n]\n'
+
+
+def test_what_looks_like_a_table() -> None:
+    """A line in a text of several lines, or in a list, is no header of a table."""
+    added = with_table(f"[mcp_servers.other]\n{LOOKS_LIKE}", PATH, VALUES)
+    changed = with_table(f"{LOOKS_LIKE}\n[mcp_servers.reel]\nmore = [\n  [1],\n]\ncommand = 'x'\n", PATH, VALUES)
+
+    assert f"[mcp_servers.other]\n{LOOKS_LIKE}" == without_table(added, PATH)
+    assert {**VALUES, "more": [[1]]} == parse(changed)["mcp_servers"]["reel"]
+    assert changed.startswith(LOOKS_LIKE)
+    assert LOOKS_LIKE == without_table(changed, PATH)
+
+
+def test_words_for_another_form() -> None:
+    """A text that is TOML is not said to be none."""
+    with pytest.raises(NotChangeable, match=r"^mcp_servers\.reel cannot be a table of its own in it"):
+        with_table('mcp_servers = { other = { command = "x" } }', PATH, VALUES)
