@@ -148,7 +148,7 @@ def test_the_skill() -> None:
 
     assert head.startswith("name: reel-recall\ndescription: ")
     assert len(skill()) < 2000
-    assert {"search", "read", "conversations", "lost"} == {tool.name for tool in CALLED} & called
+    assert {"search", "read", "conversations", "lost", "note"} == {tool.name for tool in CALLED} & called
 
 
 def test_what_cannot_be_changed(tmp_path: Path) -> None:
