@@ -32,13 +32,12 @@ TEMPLATE = {
 async def list_resources(desk: Desk, cursor: Any) -> dict[str, Any]:
     """Return a page of the conversations of the project, the most recently changed first."""
     try:
-        page = await desk.client.agents(
+        page = await desk.list(
             order="updated",
             details=True,
             dirs=desk.scope(everywhere=False),
             limit=_PAGE,
             after=cursor if isinstance(cursor, str) else None,
-            without_tag=desk.hidden,
         )
     except InvalidParams:
         raise _no_page(cursor) from None
@@ -81,5 +80,5 @@ async def read_resource(desk: Desk, uri: Any, state: str = "") -> dict[str, Any]
 
 async def complete_name(desk: Desk, begin: str) -> dict[str, Any]:
     """Return the names of conversations that begin so."""
-    page = await desk.client.agents(prefix=begin, limit=_COMPLETIONS, without_tag=desk.hidden)
+    page = await desk.list(prefix=begin, limit=_COMPLETIONS)
     return {"completion": {"values": [row.name for row in page.agents], "hasMore": page.more}}

@@ -21,14 +21,13 @@ async def conversations(desk: Desk, given: Arguments) -> Answer:
     """Answer with a list of conversations, the most recently changed first."""
     query, everywhere, cursor = given.text("query"), given.flag("everywhere"), given.text("cursor")
     try:
-        page = await desk.client.agents(
+        page = await desk.list(
             order="updated",
             details=True,
             query=query or None,
             dirs=desk.scope(everywhere=everywhere),
             limit=_ROWS,
             after=cursor or None,
-            without_tag=desk.hidden,
         )
     except InvalidParams as error:
         raise ToolError(f"conversations was refused: {error.message}; call it with other words") from None
@@ -67,7 +66,7 @@ def _line(desk: Desk, row: AgentRow, *, with_directory: bool) -> str:
     messages = f"{number:,}+ messages" if number >= _MOST_COUNTED else count(number, "message")
     facts = [moment(row.said or row.updated), messages]
     if with_directory and (directory := row.tags.get("cwd")):
-        facts.append(beginning(flat(safe(directory)), _WORDS))
+        facts.append(beginning(flat(safe(desk.mask(directory))), _WORDS))
     if not row.alive:
         facts.append("archived")
     words = beginning(flat(safe(desk.mask(row.title or row.first_words or ""))), _WORDS)

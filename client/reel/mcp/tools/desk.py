@@ -13,7 +13,7 @@ from reel.mcp.answers.rendering import Look
 from reel.mcp.roots import MOST_DIRECTORIES
 from reel.mcp.tools.arguments import ToolError, shown
 from reel.reading.wording import safe
-from reel.replies import AgentInfo, AgentRow
+from reel.replies import AgentInfo, AgentRow, AgentsPage
 
 # The bytes of a directory that an answer names.
 _DIRECTORY = 200
@@ -82,23 +82,26 @@ class Desk(NamedTuple):
         """Return the conversations of the caller's directories in which something happened last."""
         found: list[AgentRow] = []
         for directory in self.project:
-            page = await self.client.agents(
-                order="updated",
-                details=True,
-                tags={"cwd": directory},
-                alive=True,
-                limit=_ROWS,
-                without_tag=self.hidden,
-            )
+            page = await self.list(order="updated", details=True, tags={"cwd": directory}, alive=True, limit=_ROWS)
             found += page.agents
         return found
 
-    async def shows(self, name: str) -> bool:
-        """Return whether there is a conversation of this name that may be shown."""
+    def called(self, name: str, agent: str) -> str:
+        """Return the name of a conversation, or its id instead of a name with a secret: both can be passed back."""
+        return name if self.mask(name) == name else agent
+
+    async def list(self, **asked: Any) -> AgentsPage:
+        """Return a page of the conversations that may be shown, as :meth:`reel.aio.client.Client.agents` does."""
+        page = await self.client.agents(without_tag=self.hidden, **asked)
+        return page._replace(agents=[row._replace(name=self.called(row.name, row.id)) for row in page.agents])
+
+    async def look_up(self, name: str) -> AgentInfo | None:
+        """Return a conversation that may be shown; ``None`` if there is none of this name."""
         try:
-            return bool(name) and bool(await self.client.agent(name, self.hidden))
+            found = await self.client.agent(name, self.hidden)
         except NotFound:
-            return False
+            return None
+        return found._replace(name=self.called(found.name, found.id))
 
     async def find(self, name: str) -> AgentInfo:
         """Return a conversation.
@@ -108,9 +111,9 @@ class Desk(NamedTuple):
         """
         if not name:
             raise ToolError("name a conversation, as search and conversations print it")
-        try:
-            return await self.client.agent(name, self.hidden)
-        except NotFound:
+        found = await self.look_up(name)
+        if found is None:
             raise ToolError(
                 f"there is no conversation {shown(name)}; call conversations, or search, for the names that exist"
-            ) from None
+            )
+        return found

@@ -11,7 +11,6 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from reel.base.errors import NotFound
 from reel.importing.adding.described import TAG
 from reel.importing.refreshing import Caller
 from reel.importing.values import name_of
@@ -130,8 +129,7 @@ def _none_of(rows: Sequence[AgentRow]) -> ToolError:
 
 async def _imported(desk: Desk, name: str) -> AgentInfo | None:
     """Return the conversation that was imported under a name, even if it was renamed."""
-    try:
-        return await desk.client.agent(name, desk.hidden)
-    except NotFound:
-        page = await desk.client.agents(tags={TAG: name}, limit=1, without_tag=desk.hidden)
-        return await desk.find(page.agents[0].id) if page.agents else None
+    if found := await desk.look_up(name):
+        return found
+    page = await desk.list(tags={TAG: name}, limit=1)
+    return await desk.find(page.agents[0].id) if page.agents else None

@@ -172,7 +172,7 @@ def _answer(found: AgentInfo, filling: Filling, what: str, state: _State) -> Ans
     seqs, thinking = filling.page.seqs, filling.look.thinking
     if seqs is None:
         later = _call(found, Cursor("after", found.head, thinking=thinking))
-        return Answer((f"There is nothing: {what} {found.name}.", f"What is said later: {later}"))
+        return Answer((f"{what} {found.name}: there is nothing.", f"What is said later: {later}"))
     after = []
     if filling.more_before:
         after.append(f"Before it: {_call(found, Cursor('before', seqs[0], at=state.at, thinking=thinking))}")

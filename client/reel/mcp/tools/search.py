@@ -82,7 +82,7 @@ def limits(page: HitsPage) -> Iterator[str]:
 
 async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> HitsPage:
     try:
-        return await desk.client.search(
+        page = await desk.client.search(
             asked.query,
             order="fresh",
             limit=limit,
@@ -97,6 +97,7 @@ async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> Hi
         if error.data.get("field") == "after":
             raise ToolError(no_cursor("search", cursor or "", "the best hits")) from None
         raise ToolError(f"search was refused: {error.message}; call it with another query") from None
+    return page._replace(hits=[hit._replace(name=desk.called(hit.name, hit.agent)) for hit in page.hits])
 
 
 def _how(asked: _Asked, hits: list[Hit]) -> str:

@@ -232,3 +232,31 @@ def test_how_hits_differ_from_the_query() -> None:
     assert "Nothing has 'okapy': hits for 'okapi' and 'okapis'." == instead
     assert partial.startswith("Very many messages have these words")
     assert [] == list(limits(HitsPage([], more=False, behind=0)))
+
+
+async def test_a_name_with_a_secret(daemon: Daemon, client: Client) -> None:
+    """A conversation whose name has a key in it is shown by its id, by every door, and can be read by it."""
+    key = f"sk-ant-api03-{'Ab3dE5' * 15}-AA"
+    said(client, key, "the secretary bird", cwd=f"/secret/{key}")
+    agent = client.agent(key).id
+    async with asker(daemon) as ask:
+        answers = [
+            await ask("search", query="secretary"),
+            await ask("conversations"),
+            await ask("read", conversation=agent),
+            await ask("lost", conversation=agent),
+        ]
+        others = [
+            await ask.handle("resources/list"),
+            await ask.handle("resources/read", uri=f"reel://conversation/{agent}"),
+            await ask.handle("prompts/get", name="recall", arguments={"topic": "secretary"}),
+            await ask.handle(
+                "completion/complete",
+                ref={"type": "ref/resource", "uri": "reel://conversation/{+name}"},
+                argument={"name": "name", "value": "sk-"},
+            ),
+        ]
+
+    for each in [*(answer.text for answer in answers), *map(str, others)]:
+        assert agent in each
+        assert "Ab3dE5" not in each
