@@ -138,12 +138,12 @@ def _said_yes(question: str) -> bool:
 
 
 def _write(change: Change) -> None:
-    """Write a file, or remove it, and its directory if that is empty then."""
+    """Write a file, or remove it, and the directory of a skill if that is empty then."""
     if change.after is not None:
         replace(str(change.file), change.after)
         return
     change.file.unlink()
-    if not any(change.file.parent.iterdir()):
+    if change.is_skill and not any(change.file.parent.iterdir()):
         change.file.parent.rmdir()
 
 

@@ -28,6 +28,11 @@ class Change(NamedTuple):
     before: str | None
     after: str | None
 
+    @property
+    def is_skill(self) -> bool:
+        """Whether it is the file of the skill, which has a directory of its own."""
+        return self.file.match(_SKILL)
+
 
 class Refused(Exception):
     """A file cannot be changed; the words say which, and why."""
@@ -51,7 +56,10 @@ def installed(tool: Wired, environment: Mapping[str, str], started: Started, *, 
 
 
 def uninstalled(tool: Wired, environment: Mapping[str, str]) -> list[Change]:
-    """Return what takes a wiring back; the skill stays as long as another tool reads it as well."""
+    """Return what takes a wiring back, and removes settings that say nothing else.
+
+    The skill stays as long as another tool reads it as well.
+    """
     texts = _Texts()
     texts.change(tool.file(environment), lambda text: _without_server(tool, text), only_if_there=True)
     if tool.hooks is not None:
@@ -63,7 +71,12 @@ def uninstalled(tool: Wired, environment: Mapping[str, str]) -> list[Change]:
             )
     if tool.skills is not None and not any(_shares_skill(tool, other, environment) for other in TOOLS):
         texts.put(tool.skills(environment) / _SKILL, None)
-    return texts.changes()
+    return [change._replace(after=None) if _is_empty(change.after) else change for change in texts.changes()]
+
+
+def _is_empty(text: str | None) -> bool:
+    """Return whether settings are those of a file that was not there before."""
+    return text is not None and text.strip() in ("", "{}")
 
 
 def skill() -> str:

@@ -34,7 +34,7 @@ def test_there_and_back(reel: Reel, home: Path, daemon: str) -> None:
     assert "Claude Code starts this server already; nothing was changed\n" == again.out
     assert [0, 0, 0, 0] == [ran.status for ran in (installed, again, back, nothing)]
     assert "Claude Code does not start this server; nothing was changed\n" == nothing.out
-    assert {} == json.loads((home / ".claude.json").read_text())
+    assert not (home / ".claude.json").exists()
     assert not (home / ".claude/skills/reel-recall").exists()
 
 
