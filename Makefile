@@ -148,8 +148,8 @@ crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
 	REEL_CRASH_LONG=1 $(BIN)/pytest tests/crash
 
 FUZZ ?= 20000
-fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind), and try other examples than the tests do
-	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
+fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind, EVENTS=1000000 in the index that is searched), and try other examples than the tests do
+	FUZZ=$(FUZZ) EVENTS=$(EVENTS) $(BIN)/pytest -s -o timeout=0 tests/fuzz
 	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 -m 'hypothesis or sampled' $(UNITS)
 
 SOAK_SECONDS ?= 600

@@ -68,7 +68,7 @@ _AGENTS, _EVENTS = 3, 40
 @asynccontextmanager
 async def filled(url: str) -> AsyncIterator[tuple[Store, Search]]:
     """Open a store, write the same random conversations to each, and fill its index."""
-    chance = random.Random(39)
+    chance = random.Random(FUZZ)
     said = [
         made(
             row,

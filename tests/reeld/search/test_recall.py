@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import combinations
 
 import pytest
 
@@ -49,12 +50,15 @@ QUESTIONS = (
     ("econnrefused 5432", 14),
     ("how was the icon made", 15),
 )
+# Words of questions that many other texts have as well, and several of them: what is rare must count for more.
+COMMON = ("user", "session", "module", "test", "schema", "command", "disk", "server")
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     """An index of what was said, between others that have the frequent words."""
     others = [f"the file {number} is in the list, and so is the user of it" for number in range(40)]
+    others += [f"{' and the '.join(some)}, {' and '.join(some)}" for some in combinations(COMMON, 3)]
     with closing(Index(tmp_path_factory.mktemp("index"), [*SAID, *others])) as opened:
         yield opened
 
