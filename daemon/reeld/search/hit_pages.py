@@ -20,7 +20,7 @@ from reeld.search.volumes import Place, Volume
 from reeld.store.connection_thread import Job, T
 
 # Seconds after which a page is returned with the hits so far; the next page continues.
-_PATIENCE = 1.0
+_PATIENCE = 0.8
 # How many of the best hits there are.
 MOST_RANKED = 1000
 
@@ -211,32 +211,33 @@ class HitPages:
     ) -> "_Ranking":
         """Return the best events of a stretch, the best first."""
         found: list[Ranked] = []
-        for volume in every:
-            if volume.end <= stretch.low:
-                break
+        left = [volume for volume in every if volume.end > stretch.low]
+        while left:
             if found and time.monotonic() > ends:
                 return _Ranking(found, is_partial=True)
             job = partial(
-                ranking.best,
-                volume=volume,
+                ranking.best_of,
+                every=left,
                 wanted=plan,
                 condition=wanted.condition,
                 stretch=stretch,
                 fresh=fresh,
                 limit=limit,
             )
-            found = sorted(found + await self._index.read(job), key=lambda each: (-each.score, -each.event))[:limit]
+            some, done = await self._index.read(job)
+            found = ranking.in_order(found + some)[:limit]
+            left = left[done:]
         return _Ranking(found, is_partial=False)
 
     async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch) -> Stretch:
         """Return the part of a stretch that has as many of its events as are ranked, the newest."""
-        room = ranking.MOST_EVENTS
-        for volume in every:
-            job = partial(ranking.newest, volume=volume, stretch=stretch, condition=wanted.condition, room=room)
-            count, oldest = await self._index.read(job)
-            if count > room:
-                return stretch._replace(low=oldest + 1)
-            room -= count
+        left, room = every, ranking.MOST_EVENTS
+        while left:
+            job = partial(ranking.newest, every=left, stretch=stretch, condition=wanted.condition, room=room)
+            counted = await self._index.read(job)
+            if counted.low is not None:
+                return stretch._replace(low=counted.low)
+            left, room = left[counted.volumes :], counted.room
         return stretch
 
     async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int) -> "_Ranking":

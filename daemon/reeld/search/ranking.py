@@ -14,6 +14,7 @@ rarest one is frequent, those of its events come first that have another word to
 # ruff: noqa: S608 - queries of numbers and conditions of ours
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from math import log
 from typing import NamedTuple
@@ -32,6 +33,8 @@ _SATURATION = 0.9
 _LENGTH = 0.6
 # The most words of a query that are searched, and how many events are ranked: to rank one takes 1.5 us.
 _MOST = 16
+# Seconds after which a part of a search yields to other jobs.
+_SECONDS = 0.03
 MOST_EVENTS = 1 << 14
 # A word that fewer events have also stands for others with the same beginning, less so many letters: an inflection.
 _RARE = 5
@@ -297,7 +300,30 @@ def _rarity(events: int, total: int) -> float:
     return log(1 + (total - events + 0.5) / (events + 0.5))
 
 
+class Counted(NamedTuple):
+    """How many volumes were counted in, how many more events there is room for, and below which there is none."""
+
+    volumes: int
+    room: int
+    low: int | None = None
+
+
 def newest(
+    connection: sqlite3.Connection, every: Sequence[Volume], stretch: Stretch, condition: Condition, room: int
+) -> Counted:
+    """Count events of a stretch, the newest first, in as many volumes as there is time for, until there is no room."""
+    ends = time.monotonic() + _SECONDS
+    for done, volume in enumerate(every, 1):
+        count, oldest = _newest(connection, volume, stretch, condition, room)
+        if count > room:
+            return Counted(done, 0, oldest + 1)
+        room -= count
+        if time.monotonic() > ends:
+            return Counted(done, room)
+    return Counted(len(every), room)
+
+
+def _newest(
     connection: sqlite3.Connection, volume: Volume, stretch: Stretch, condition: Condition, room: int
 ) -> tuple[int, int]:
     """Return how many events of a volume are in a stretch, at most one more than there is room for, and the oldest."""
@@ -312,6 +338,30 @@ def newest(
         query, (stretch.match, stretch.low, stretch.high, *condition.values, room + 1)
     ).fetchone()
     return int(found[0]), int(found[1])
+
+
+def best_of(
+    connection: sqlite3.Connection,
+    every: Sequence[Volume],
+    wanted: Plan,
+    condition: Condition,
+    stretch: Stretch,
+    fresh: Freshness | None,
+    limit: int,
+) -> tuple[list[Ranked], int]:
+    """Return the best events of a stretch, the best first, and in how many of these volumes there was time for it."""
+    found: list[Ranked] = []
+    ends = time.monotonic() + _SECONDS
+    for done, volume in enumerate(every, 1):
+        found = in_order(found + best(connection, volume, wanted, condition, stretch, fresh, limit))[:limit]
+        if time.monotonic() > ends:
+            return found, done
+    return found, len(every)
+
+
+def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """Return events with the best first; of two with the same score, the newer one."""
+    return sorted(ranked, key=lambda each: (-each.score, -each.event))
 
 
 def best(

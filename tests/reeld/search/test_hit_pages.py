@@ -61,7 +61,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hit_pages, "_PATIENCE", PATIENCE)
 
 
-@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize(("size", "seconds"), [(1, PATIENCE), (1, -1.0), (3, -1.0), (100, -1.0)])
 @pytest.mark.parametrize(
     ("query", "most", "expected", "is_partial"),
     [
@@ -77,12 +77,14 @@ async def test_words_of_very_many_events(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     size: int,
+    seconds: float,
     query: str,
     most: int,
     expected: list[int],
     is_partial: bool,
 ) -> None:
-    """The newest are ranked, those with another word first, whatever the volumes are; and the page says so."""
+    """The newest are ranked, those with another word first, whatever the volumes and jobs are; and the page says so."""
+    monkeypatch.setattr(ranking, "_SECONDS", seconds)
     monkeypatch.setattr(volumes, "_EVENTS", size)
     monkeypatch.setattr(ranking, "MOST_EVENTS", most)
     with closing(filled(tmp_path, TEXTS)) as said:
@@ -117,6 +119,7 @@ async def test_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with closing(filled(tmp_path, TEXTS)) as said:
         whole = await best(said, "tape deck")
         monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)
+        monkeypatch.setattr(ranking, "_SECONDS", -1.0)
         page = await best(said, "tape deck")
 
     assert not whole.is_partial
