@@ -28,6 +28,9 @@ _COMPACTED = (
 
 def mcp(ctx: Context) -> int:
     """Answer an agent on stdin and stdout until it closes its end; or let a tool start this."""
+    given = [f"--{name}" for name in ("install", "uninstall", "hook") if getattr(ctx.args, name)]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} cannot be combined")
     if ctx.args.install or ctx.args.uninstall:
         return _wire(ctx, _tool(ctx))
     if ctx.args.hook:

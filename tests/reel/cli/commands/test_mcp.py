@@ -54,6 +54,7 @@ def test_a_script_is_not_asked(reel: Reel, home: Path) -> None:
         (("--install",), "name a tool: claude-code, codex"),
         (("--install", "clod"), "'clod' is not one of"),
         (("codex",), "what is to become of codex?"),
+        (("codex", "--install", "--uninstall"), "--install and --uninstall cannot be combined"),
     ],
 )
 def test_bad_input(reel: Reel, words: tuple[str, ...], expected: str) -> None:
