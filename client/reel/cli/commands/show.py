@@ -71,10 +71,23 @@ def _selected(ctx: Context) -> Iterator[MessagesPage]:
 
 
 def _nothing_there(ctx: Context, chosen: Range) -> InvalidParams:
+    seq = chosen.first
+    if ctx.args.at is None and seq == chosen.last and _was_there(ctx, seq):
+        then = ctx.command("show", ctx.agent, str(seq), "--at", str(seq))
+        return InvalidParams(f"{chosen} is no longer in the conversation of {ctx.agent}; see it as it was with: {then}")
     return InvalidParams(
         f"the conversation of {ctx.agent} has no message {chosen}; "
         f"see every event with: {ctx.command('log', ctx.agent)}"
     )
+
+
+def _was_there(ctx: Context, seq: int) -> bool:
+    """Return whether a message was in the conversation when it was new."""
+    try:
+        page = ctx.client.messages(ctx.agent, since=max(seq - 1, 0), at=seq, limit=1)
+    except InvalidParams:  # there is no such seq yet
+        return False
+    return bool(page.messages)
 
 
 def transcript_for(ctx: Context, *, folds: bool, brief: bool = False, continues: bool = False) -> Transcript:

@@ -44,6 +44,23 @@ def test_texts_for_pipes(reel: Reel, coded: str, options: list[str], expected: s
     assert (0, expected, "") == reel("show", coded, *options)
 
 
+def test_what_is_no_longer_there(reel: Reel, client: Client, name: str) -> None:
+    """Of a message that was taken out, the error says how to see it; an event that is none has no other state."""
+    client.create(name)
+    client.add(name, "before")
+    client.clear(name)
+    client.add(name, "after")
+    gone, none = reel("show", name, "2"), reel("show", name, "3")
+    then = reel("show", name, "2", "--at", "2")
+
+    assert (
+        f"#2 is no longer in the conversation of {name}; see it as it was with: reel show {name} 2 --at 2" in gone.err
+    )
+    assert (1, 1) == (gone.status, none.status)
+    assert "has no message #3" in none.err
+    assert "before" in then.out
+
+
 def test_options_before_the_agent(reel: Reel, coded: str) -> None:
     """An option without a value does not take the agent for one."""
     assert (0, "ls -l\n", "") == reel("show", "--code", coded)
