@@ -181,8 +181,9 @@ class Server:
         return _content(f"{answer.text}{state}", is_error=False)
 
     async def _list_resources(self, request: Request) -> dict[str, Any]:
-        desk, _ = await self._settled(await self._desk(request))
-        return {**await list_resources(desk, request.params.get("cursor")), **_FRESH}
+        # Clients list them as they start: an import then would be too early for what is said next, and delay the one
+        # that a call begins.
+        return {**await list_resources(await self._desk(request), request.params.get("cursor")), **_FRESH}
 
     async def _list_templates(self, _request: Request) -> dict[str, Any]:
         return {"resourceTemplates": [TEMPLATE], **_FRESH}

@@ -112,13 +112,13 @@ async def test_what_is_not_read_in_yet(daemon: Daemon) -> None:
 
 
 async def test_resources_and_the_prompt(daemon: Daemon) -> None:
-    """They wait for what is written as well, and say what is not read in yet."""
+    """They wait for what is written as well, and say what is not read in yet; the list begins no import."""
     with daemon.client() as client:
         client.add("busy/read", "a heron", create=True)
-    async with asker(daemon, freshness=Busy(*["busy/read"] * 3)) as ask:
+    async with asker(daemon, freshness=Busy("busy/read", "busy/read")) as ask:
+        await ask.handle("resources/list")
         read = await ask.handle("resources/read", uri="reel://conversation/busy/read")
         made = await ask.handle("prompts/get", name="recall", arguments={"topic": "heron"})
-        await ask.handle("resources/list")
 
     assert read["contents"][0]["text"].endswith(
         "Not read in yet: busy/read. Call again in a few seconds for the newest."
