@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from reel.base.errors import NothingToUndo
 from reel.base.light_typing import TYPE_CHECKING
-from reel.replies import TurnUndone
 from reel.requests.calls import Call, in_steps, read_pages
 from reel.requests.commands import add
 from reel.requests.queries import history, messages
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
-    from reel.replies import Added, Hello, HistoryPage, MessagesPage
+    from reel.replies import Added, Hello, HistoryPage, MessagesPage, TurnUndone
 
 # How many of the newest messages are read first, and the factor of each further attempt: most turns are short.
 _FIRST = 32
@@ -37,7 +36,9 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[TurnUndone]:
     """
 
     def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, TurnUndone]:
-        from reel.reading.turns import beginning, newest_question  # noqa: PLC0415 - most clients take no turn back
+        # Most clients take no turn back.
+        from reel.reading.turns import beginning, newest_question  # noqa: PLC0415
+        from reel.replies import TurnUndone  # noqa: PLC0415
 
         count = _FIRST
         while True:

@@ -13,8 +13,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-# How FTS5's tokenizer `ascii` divides what the index gives it.
-_TOKEN = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
+# How FTS5's tokenizer `ascii` divides what the index gives it: letters, digits, and all that is not ASCII. It says what
+# is none of these, as in :mod:`reeld.search.marks`.
+_TOKEN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 # Each byte of a text as a mark of whether it is in a word, and how a word begins.
 _MARKS = bytes(ord("w" if chr(byte).isalnum() or not chr(byte).isascii() else " ") for byte in range(256))
 _BEGINNING = b" w"
