@@ -43,8 +43,8 @@ MOST_COMMITS_OF_IMPORT = 6
 # What the newest messages of a conversation take that is not in memory.
 COLD_PAGE = {
     "SimpleQueue.put": 2,  # who has the name, and how its conversation stands
-    # The agent by its name; then in each of two snapshots its row, and once its newest event and the path from there.
-    "thread:_FunctionRunner.execute": 5,
+    # The agent by its name; then its row with its newest event, and the path from there.
+    "thread:_FunctionRunner.execute": 3,
     "thread:_FunctionRunner.executemany": 0,
 }
 

@@ -246,16 +246,20 @@ class Reader:
         down = takewhile(lambda node_id: node_id > after, self._log.ids(begin) if begin else ())
         return [node_id for node_id in down if node_id <= upto][::-1]
 
-    def _segment(self, tip: int, after: int, since: int) -> list[Node]:
-        """Return the nodes of a path from after one up to another, the oldest first; only those after a seq."""
-        nodes, earlier = [], 0
+    def _segment(self, tip: int, after: int, since: int) -> list[Entry]:
+        """Return the entries of a path from after a node up to another, the oldest first; only those after a seq."""
+        entries, is_earlier = [], False
         for node, _ in self._log.path(tip):
-            earlier += node.seq <= since
-            if node.id <= after or earlier > 1:  # the seq of one may be damaged
+            if node.id <= after:
                 break
             if node.seq > since:
-                nodes.append(node)
-        return nodes[::-1]
+                if isinstance(node, Entry):
+                    entries.append(node)
+            elif is_earlier:  # the seq of one may be damaged
+                break
+            else:
+                is_earlier = True
+        return entries[::-1]
 
     def entries(
         self, base: Milestone, since: int, last: int | None, counts: Callable[[Entry], bool]
@@ -279,9 +283,7 @@ class Reader:
                 break
             upto.append(at.id)
         for upper in reversed(upto):
-            for node in self._segment(upper, lower, since):
-                if isinstance(node, Entry):
-                    yield node
+            yield from self._segment(upper, lower, since)
             lower = upper
 
     def _newest(self, base: Milestone, since: int, last: int, counts: Callable[[Entry], bool]) -> Iterator[Entry]:

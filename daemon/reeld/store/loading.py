@@ -68,24 +68,13 @@ class Loading:
             NotFound: there is no such agent any more.
         """
         erasures = self._erasures()
-        profile = _profile_of(connection, row)
-        while True:
-            tip, skipped = states.sound_tip_of(connection, row, packer())
-            again = _profile_of(connection, row)
-            if again == profile:
-                break
-            profile = again  # another daemon has written to it meanwhile: the tip may be older than the profile
+        profile, last = queries.with_newest_event(connection, row)
+        if not profile.name:  # purged since somebody has found it
+            raise gone()
+        tip, skipped = (None, []) if last is None else states.sound_tip_after(row, last, packer())
         latest, log = self._latest, SqlLog(connection, packer())
         near = latest.conversation if latest is not None and latest.erasures == erasures else None
         conversation, made = Reader(log).state(tip, near)
         if self._waiting > 1 and not log.skipped:
             self._latest = _Latest(erasures, conversation.copy())
         return Loaded(profile, conversation, made, skipped + log.skipped)
-
-
-def _profile_of(connection: Connection, row: int) -> Profile:
-    """Return the profile of an agent, which may have been purged since somebody has found it."""
-    profile = queries.profile_of(connection, row)
-    if not profile.name:
-        raise gone()
-    return profile

@@ -12,6 +12,7 @@ from reel.base.errors import NotFound
 from reel.wire.msgpack_codec import packer
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, command_of, end_of_first_state, redoable, undoable
+from reeld.store.checksums import CHECKSUM, EVENT_COLUMNS, ID
 from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.erasures import first_reply, newest
 from reeld.store.loss import Known
@@ -20,7 +21,14 @@ from reeld.store.sealed import KEY, is_unchanged
 from reeld.store.states import Skip
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
-AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
+_JOINED = "FROM agents a LEFT JOIN agents s ON s.id = a.source"
+AGENTS = f"SELECT {_COLUMNS} {_JOINED}"
+# One statement, so that both are of the same moment whoever writes meanwhile.
+_WITH_NEWEST_EVENT = f"""
+    SELECT {EVENT_COLUMNS}, {_COLUMNS} {_JOINED}
+    LEFT JOIN events e ON e.id = (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1)
+    WHERE a.id = ?
+"""
 # A live agent with this name, else the agent with this id, else the killed one with this name that has the newest
 # event. Timestamps do not tell which was killed last: the clock may have been set back in between.
 _FIND = f"""
@@ -111,6 +119,17 @@ def profile_of(connection: Connection, row: int) -> Profile:
     """
     found = connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone()
     return read_profile(required(found))
+
+
+def with_newest_event(connection: Connection, row: int) -> tuple[Profile, Sequence[Any] | None]:
+    """Return an agent's profile, and the columns of its newest event with their checksum; ``None`` if it has none.
+
+    Raises:
+        NotFound: there is no such agent: it was purged, or the server has lost it.
+    """
+    found = required(connection.execute(_WITH_NEWEST_EVENT, (row,)).fetchone())
+    last, profile = found[: CHECKSUM + 1], read_profile(found[CHECKSUM + 1 :])
+    return profile, None if last[ID] is None else last
 
 
 def required(found: Any) -> Any:

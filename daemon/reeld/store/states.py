@@ -4,20 +4,22 @@ A damaged event stays in a state as an empty record. If its parent link is damag
 before it is recovered, or the state begins there: it never contains events of another conversation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
+from operator import itemgetter
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from reel.base.errors import InvalidParams
 from reel.said.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
-from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
+from reeld.store.checksums import AGENT, CHECKSUM, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.milestones import chain, milestone
 
+T = TypeVar("T")
 _CUT = f"{DAMAGED}, and what was said before it is not known"
 _UNKNOWN = "the event before it is not in the file, and what was said before it is not known"
 # Nodes that one query follows, 4 ms. For as long as it is open, the WAL cannot be overwritten, and grows; when it is
@@ -32,10 +34,12 @@ _PLAIN_WALK = f"""
     )
     SELECT {EVENT_COLUMNS}, 0 FROM path CROSS JOIN events e ON e.id = path.id
 """
+_HAS_MILESTONE = CHECKSUM + 1
+_ID_OF = itemgetter(ID)
 _LIMIT = " LIMIT ?"
 _WALK = _PLAIN_WALK.replace(", 0 FROM", ", m.id IS NOT NULL FROM") + "LEFT JOIN milestones m ON m.id = path.id" + _LIMIT
 _PLAIN_WALK += _LIMIT
-_BY_ID = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
+_BY_ID = f"SELECT {EVENT_COLUMNS}, 0 FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
 # The last event of a command, searched from one of its events on. Later events belong to later commands, so the search
 # takes steps that become shorter: a command may have 10,000 events, and none has more than 16 million. It is one
 # statement, because the server may be far away.
@@ -114,14 +118,25 @@ def sound_tip_of(connection: Connection, row: int, pack: Pack) -> tuple[int | No
         DatabaseError: the index of the events is damaged.
     """
     last = connection.execute(_LAST, (row,)).fetchone()
-    if last is None:
-        return None, []
-    *columns, stored = last
-    event_id, agent, seq, _, kind, _, _, parent, *_ = columns
+    return (None, []) if last is None else sound_tip_after(row, last, pack)
+
+
+def sound_tip_after(row: int, last: Sequence[Any], pack: Pack) -> tuple[int | None, list[Skip]]:
+    """Return what :func:`sound_tip_of` does.
+
+    Args:
+        row: the agent.
+        last: the columns of what was found as its last event, and its checksum.
+        pack: for the checksum.
+
+    Raises:
+        DatabaseError: as there.
+    """
+    event_id, agent, seq, _, kind, _, _, parent, *_, stored = last
     if agent != row:
         raise DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
     tip = tip_after(event_id, kind, parent)
-    is_damaged = tip != event_id and not is_intact(pack, columns, stored)
+    is_damaged = tip != event_id and not is_intact(pack, last, stored)
     return tip, [Skip(seq, "checksum", DAMAGED)] if is_damaged else []
 
 
@@ -203,18 +218,16 @@ class SqlLog:
 
         A row that cannot be read stays a record, and a damaged one an empty record; both are noted as skipped.
         """
-        for row, is_sound, has_milestone in self._rows(tip):
-            yield self._node(row) if is_sound else _empty_node(row), has_milestone
+        return self._walk(tip, self._node, _empty_node)
 
     def ids(self, tip: int) -> Iterator[int]:
         """Yield the ids of what :meth:`path` yields; only damaged rows are read."""
-        for row, _, _ in self._rows(tip):
-            yield row[0]
+        return (node_id for node_id, _ in self._walk(tip, _ID_OF, _ID_OF))
 
     def nodes(self, ids: Sequence[int]) -> list[Node]:
         """Return nodes by their ascending ids; damaged ones are not noted again."""
         found = self._connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
-        return [self._node(row) if is_intact(self._pack, row, stored) else _empty_node(row) for *row, stored in found]
+        return [self._node(row) if is_intact(self._pack, row, row[CHECKSUM]) else _empty_node(row) for row in found]
 
     def milestone(self, node_id: int) -> Milestone | None:
         """Return the milestone at a node; ``None`` if it is missing or damaged."""
@@ -227,8 +240,10 @@ class SqlLog:
         with suppress(DatabaseError):
             yield from chain(self._connection, node_id, self._pack)
 
-    def _rows(self, tip: int | None) -> Iterator[tuple[Sequence[Any], bool, bool]]:
-        """Yield rows, the newest first, whether each is undamaged, and whether it has a milestone.
+    def _walk(
+        self, tip: int | None, read_row: Callable[[Sequence[Any]], T], read_damaged: Callable[[Sequence[Any]], T]
+    ) -> Iterator[tuple[T, bool]]:
+        """Yield what is read from each row, the newest first, and whether it has a milestone.
 
         A query follows the parents. ``tip`` is always where another one has to begin, if this one ends:
 
@@ -245,24 +260,23 @@ class SqlLog:
                                                        their table may be what cannot be read
         =============================================  =====================================================
         """
-        owner = child = None
+        pack, owner, child = self._pack, None, None
         while tip is not None:
             try:
                 walk = _WALK if self._has_milestones else _PLAIN_WALK
                 with closing(self._connection.execute(walk, (tip, _FOLLOWED))) as rows:
                     followed = 0
-                    for found in rows:
+                    for row in rows:
                         followed += 1
-                        child = row = found[:-2]
-                        stored, has_milestone = found[-2], bool(found[-1])
-                        if is_intact(self._pack, row, stored):
+                        child, stored, has_milestone = row, row[CHECKSUM], bool(row[_HAS_MILESTONE])
+                        if is_intact(pack, row, stored):
                             owner, tip = row[AGENT], row[PARENT]
-                            yield row, True, has_milestone
+                            yield read_row(row), has_milestone
                             continue
-                        parent = _parent_of_damaged(self._connection, row, stored, owner, self._pack)
+                        parent = _parent_of_damaged(self._connection, row, stored, owner, pack)
                         self.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
                         owner, tip = row[AGENT], parent[0] if parent else None
-                        yield row, False, has_milestone
+                        yield read_damaged(row), has_milestone
                         if row[PARENT] not in parent:
                             break
                     else:
@@ -295,7 +309,7 @@ class SqlLog:
         return gap.tip if gap.tip is None or gap.tip < missing else None  # as above
 
     def _node(self, row: Sequence[Any]) -> Node:
-        event_id, _, seq, _, kind, content, data_json, _, _, time, sent, ref = row
+        event_id, _, seq, _, kind, content, data_json, _, _, time, sent, ref, _, _ = row
         message = tools = None
         origin = None if sent is None and ref is None else Origin(sent, ref)
         if kind == "mark":
