@@ -33,6 +33,8 @@ def start(setting: Setting) -> Iterator[Line]:
 def command(setting: Setting) -> Iterator[Line]:
     """Measure the processor time of commands."""
     reel = str(Path(sys.executable).parent / "reel")
+    # Its script, as the newest pip writes it: older ones, such as 23.2, let it import `re` first.
+    thin = [sys.executable, "-c", "import sys; from reel.cli import process; sys.exit(process())"]
     setting.daemon.client().create("said")
     more = environment(REEL_SOCKET=setting.daemon.socket)
 
@@ -44,7 +46,9 @@ def command(setting: Setting) -> Iterator[Line]:
 
     commands = {
         "reel --version": ([reel, "--version"], "<= 2"),
+        "reel --version, by the script of a new pip": ([*thin, "--version"], "<= 1.3"),
         "reel add": ([reel, "add", "said", TEXT], "<= 3"),
+        "reel add, by the script of a new pip": ([*thin, "add", "said", TEXT], "<= 2.2"),
         "reel list": ([reel, "list"], ""),
     }
     python, *ours = in_turns(
