@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reel import replies
 from reel.base.errors import NothingToUndo
 from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, in_steps, read_pages
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
-    from reel.replies import Added, Hello, HistoryPage, MessagesPage, TurnUndone
+    from reel.replies import Added, Hello, HistoryPage, MessagesPage
 
 # How many of the newest messages are read first, and the factor of each further attempt: most turns are short.
 _FIRST = 32
@@ -21,7 +22,7 @@ _MORE = 8
 _MOST = 10_000
 
 
-def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[TurnUndone]:
+def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndone]:
     """Take back the newest turn: the newest question of a person, and all that came after it.
 
     However many commands have written the turn, this is one, and ``undo`` brings the turn back.
@@ -35,10 +36,8 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[TurnUndone]:
         NothingToUndo: nobody has asked anything, or only a summary tells of it.
     """
 
-    def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, TurnUndone]:
-        # Most clients take no turn back.
-        from reel.reading.turns import beginning, newest_question  # noqa: PLC0415
-        from reel.replies import TurnUndone  # noqa: PLC0415
+    def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, replies.TurnUndone]:
+        from reel.reading.turns import beginning, newest_question  # noqa: PLC0415 - most clients take no turn back
 
         count = _FIRST
         while True:
@@ -58,7 +57,7 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[TurnUndone]:
             yield from read_pages(around, logs.append)
             first = beginning(question, [event for page in logs for event in page.events])
         added: Added = yield add(uid, [], from_=first, if_seq=head if if_seq is None else if_seq)
-        return TurnUndone(
+        return replies.TurnUndone(
             added.agent, added.head, added.command, added.time, first, added.dropped, head, added.repeated
         )
 
