@@ -53,7 +53,7 @@ SIGNATURES = {
     "load": "agent format body model? create? *",
     "edits": "path? agent? deed? command? dirs? without_tag? limit? after? texts? wait?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
-    " without_tag? thinking?",
+    " without_tag? thinking? candidates?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -78,6 +78,7 @@ VALUES: dict[str, Any] = {
     "short": False,
     "dirs": [],
     "thinking": False,
+    "candidates": False,
     "system": "be brief",
     "title": "",
     "tags": {},

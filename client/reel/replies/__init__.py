@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from reel.replies.providers import Prefix as Prefix
     from reel.replies.providers import Rendered as Rendered
     from reel.replies.reading import ConversationPage as ConversationPage
+    from reel.replies.reading import Expression as Expression
     from reel.replies.reading import HistoriesPage as HistoriesPage
     from reel.replies.reading import HistoryPage as HistoryPage
     from reel.replies.reading import Hit as Hit
@@ -74,8 +75,8 @@ _NAMES = {
     "reel.replies.following": "Subscribed Waited",
     "reel.replies.moving": "Marked Moved Redone Rewound TurnUndone Undone",
     "reel.replies.providers": "Change Loaded Parsed Prefix Rendered",
-    "reel.replies.reading": "ConversationPage HistoriesPage HistoryPage Hit HitsPage ItemsPage MessagesPage ReplayPage"
-    " Skipped StatePage",
+    "reel.replies.reading": "ConversationPage Expression HistoriesPage HistoryPage Hit HitsPage ItemsPage MessagesPage"
+    " ReplayPage Skipped StatePage",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 if not TYPE_CHECKING:

@@ -103,7 +103,7 @@ class Hit(NamedTuple):
     characters. ``live`` is whether it is in the current conversation of its agent. ``role`` is ``None`` for a note and
     for a name or title. ``id`` is the id of the event. ``without`` are the words of the query that it lacks,
     if hits are ranked. ``thinking`` is whether words that were found are only in what a model thought, and the snippet
-    leaves that out, as it was asked to.
+    leaves that out, as it was asked to. ``text`` is the whole text, if candidates were asked for.
     """
 
     agent: str
@@ -121,6 +121,14 @@ class Hit(NamedTuple):
     sent: int | None = None
     without: list[str] | None = None
     thinking: bool | None = None
+    text: str | None = None
+
+
+class Expression(NamedTuple):
+    """A regular expression that a message must have a match of, or must not if it is ``excluded``."""
+
+    text: str
+    excluded: bool
 
 
 class HitsPage(NamedTuple):
@@ -128,7 +136,8 @@ class HitsPage(NamedTuple):
 
     ``next`` is the ``after`` of the next page. ``behind`` is how many events are not in the index yet. ``instead`` has
     what was searched for instead of words that no event has. ``partial`` says that not all events with the words were
-    ranked: very many have them, or it took a second.
+    ranked: very many have them, or it took a second. ``expressions`` are those that were not run, if candidates were
+    asked for.
     """
 
     hits: list[Hit]
@@ -137,3 +146,4 @@ class HitsPage(NamedTuple):
     next: str | None = None
     instead: dict[str, list[str]] | None = None
     partial: bool | None = None
+    expressions: list[Expression] | None = None

@@ -233,6 +233,7 @@ _NESTED = {
     "report": "Change",
     "prefix": "Prefix",
     "problems": "Problem",
+    "expressions": "Expression",
     "hits": "Hit",
     "edits": "Edit",
     "backups": "ErasedBackup",

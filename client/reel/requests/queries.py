@@ -75,6 +75,7 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     wait: int | None = None,
     without_tag: str | None = None,
     thinking: bool | None = None,
+    candidates: bool | None = None,
 ) -> Call[replies.HitsPage]:
     """Search all conversations, including what was cleared, rewound or undone.
 
@@ -105,6 +106,9 @@ def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         without_tag: only messages of such agents as :func:`agents` lists with this.
         thinking: whether a snippet may be what a model thought, which is the default. If not, a hit some of whose words
             are only there says so with its ``thinking``. A daemon knows this if its ``features`` name ``thinking``.
+        candidates: whether the daemon leaves the regular expressions to the caller: hits are all messages that may
+            match, with their ``text``, and the page names the ``expressions``. A daemon that refuses an expression
+            because it has no engine for it has ``candidates`` in the ``data`` of the error if it knows this.
 
     Raises:
         NotFound: there is no such agent.

@@ -292,6 +292,7 @@ class Search(NamedTuple):
     wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
     without_tag: _Label | None = None
     thinking: _Flag = True
+    candidates: _Flag = False
 
 
 class Edits(NamedTuple):

@@ -38,6 +38,9 @@ _LOOKED_AT = 2048
 # Texts that are read together: a server answers once for all of them. They may have a megabyte each.
 _READ = 16
 
+# The characters of whole texts after which no more hits are shown.
+ROOM = 1 << 20
+
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
@@ -177,6 +180,7 @@ class Look(NamedTuple):
         thinking: whether a snippet may be what a model thought.
         scores: those of the hits, if they are ranked.
         patterns: what else is marked.
+        whole: whether hits have their whole text.
     """
 
     wanted: Sequence[Wanted] = ()
@@ -185,6 +189,7 @@ class Look(NamedTuple):
     thinking: bool = True
     scores: Mapping[int, float] | None = None
     patterns: Sequence[Pattern] = ()
+    whole: bool = False
 
 
 class Shown(NamedTuple):
@@ -200,7 +205,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
     Liveness is determined now. Hits whose liveness has changed in the meantime, and no longer matches, are left out.
     """
     hits: list[dict[str, Any]] = []
-    ends = time.monotonic() + _SECONDS
+    ends, room = time.monotonic() + _SECONDS, ROOM
     for done, event_id in enumerate(events):
         row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
         if row is None:
@@ -228,12 +233,14 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 **({} if sent is None else {"sent": sent}),
                 "live": live,
                 **({"thinking": True} if _has_more(text, said, look) else {}),
+                **({"text": said} if look.whole else {}),
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
                 "score": score(text, look.wanted) if look.scores is None else look.scores[event_id],
             }
         )
-        if time.monotonic() > ends:
+        room -= len(said) if look.whole else 0
+        if room < 0 or time.monotonic() > ends:
             return Shown(hits, done + 1)
     return Shown(hits, len(events))
 

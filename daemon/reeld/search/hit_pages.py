@@ -103,7 +103,7 @@ class HitPages:
         """
         behind = self._index.behind
         events, reached = await self._find(wanted, limit, below)
-        hits = await self._show(_of(wanted, look), events)
+        hits, _ = await self._show(_of(wanted, look), events)
         return HitPage(hits, str(reached) if reached else None, behind)
 
     async def latest(self, wanted: Criteria, limit: int, before: Place, look: Look) -> HitPage:
@@ -117,7 +117,9 @@ class HitPages:
         """
         behind = self._index.behind
         found, following = await self._latest(wanted, limit, before)
-        hits = await self._show(_of(wanted, look), [place.event for place in found])
+        hits, done = await self._show(_of(wanted, look), [place.event for place in found])
+        if done < len(found):
+            following = found[done - 1]
         return HitPage(hits, following and f"{following.event}.{following.said}", behind)
 
     async def _latest(self, wanted: Criteria, limit: int, before: Place) -> tuple[list[Place], Place | None]:
@@ -172,7 +174,7 @@ class HitPages:
         page = ranked[start.offset : end]
         scores = {each.event: each.score for each in page}
         look = look._replace(wanted=plan.wanted, live=wanted.live, scores=scores)
-        hits = await self._show(look, [each.event for each in page])
+        hits, _ = await self._show(look, [each.event for each in page])
         lacking = {each.event: plan.lacking(each.found) for each in page}
         hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]
         following = start.following(top, end) if end < len(ranked) else None
@@ -268,14 +270,15 @@ class HitPages:
             high = part.reached
         return events, high if high > floor else 0
 
-    async def _show(self, look: Look, events: Sequence[int]) -> list[dict[str, Any]]:
+    async def _show(self, look: Look, events: Sequence[int]) -> finding.Shown:
+        """Return the hits of events; of whole texts as many as there is room for."""
         hits: list[dict[str, Any]] = []
         paths, done = Paths(), 0
-        while done < len(events):
+        while done < len(events) and sum(len(hit.get("text", "")) for hit in hits) < finding.ROOM:
             some = await self._index.read(partial(finding.shown, look=look, paths=paths, events=events[done:]))
             hits += some.hits
             done += some.done
-        return hits
+        return finding.Shown(hits, done)
 
 
 def _of(wanted: Criteria, look: Look) -> Look:

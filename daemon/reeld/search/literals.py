@@ -20,6 +20,8 @@ _REPEATED = re.compile(r"(?:[*+?]|\{(?P<least>\d+)(?:,\d*)?\})\??")
 _SET = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
 # An escape that stands for something else than the character behind the backslash.
 _ESCAPE = re.compile(r"\\(?:[pPx]\{[^}]*\}|[pP].|x[0-9A-Fa-f]{2}|[0-7]{1,3}|[A-PR-Za-z])", re.DOTALL)
+# An escape of a letter or a digit that is not one of the usual ones, `{,2}`, and `[[:alpha:]]`.
+_READ_DIFFERENTLY = re.compile(r"\\[^wdsbWDSB\W]|\{,|\[:")
 _END_OF_RUN = frozenset(".^$")
 
 
@@ -43,6 +45,14 @@ def needed_of_expression(expression: str) -> str | None:
         found = _Reader(expression).alternatives(0)
         return found if found is not None and found.count('"') <= 4 * _MOST else None
     return None
+
+
+def needed_of_any_expression(expression: str) -> str | None:
+    """Return what every text with a match has, though it may not be RE2 that runs the expression.
+
+    Other engines read some of what RE2 reads in another way. Where one of these may be, nothing is known.
+    """
+    return None if _READ_DIFFERENTLY.search(expression) else needed_of_expression(expression)
 
 
 def _all(needed: Iterable[str]) -> str | None:

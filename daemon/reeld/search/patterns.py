@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
-from reeld.search.literals import needed_of_expression, needed_of_piece
+from reeld.search.literals import needed_of_any_expression, needed_of_expression, needed_of_piece
 from reeld.search.query import TypedPattern
 
 # Characters of a pattern.
@@ -62,21 +62,37 @@ class Pattern(NamedTuple):
         return found
 
 
-def compiled(typed: Iterable[TypedPattern]) -> tuple[Pattern, ...]:
+def compiled(typed: Iterable[TypedPattern], *, run_elsewhere: bool = False) -> tuple[Pattern, ...]:
     """Return the patterns of a query, ready to be used.
+
+    Args:
+        typed: the patterns.
+        run_elsewhere: accept every text that may match a regular expression.
 
     Raises:
         InvalidParams: one is not a regular expression, or too large; the error says where.
     """
-    return tuple(map(_pattern, typed))
+    return tuple(_pattern(each, run_elsewhere=run_elsewhere) for each in typed)
 
 
-def _pattern(typed: TypedPattern) -> Pattern:
+def is_expression(typed: TypedPattern) -> bool:
+    """Return whether a pattern has a sign that means something."""
+    return typed.is_regex and not _IS_PLAIN.fullmatch(typed.text)
+
+
+def _pattern(typed: TypedPattern, *, run_elsewhere: bool) -> Pattern:
     if len(typed.text) > _LONGEST:
         raise _refused(typed, f"has {len(typed.text)} characters; at most {_LONGEST} are allowed")
-    if typed.is_regex and not _IS_PLAIN.fullmatch(typed.text):
+    if is_expression(typed) and run_elsewhere:
+        return Pattern(_beginning, needed=None if typed.is_excluded else needed_of_any_expression(typed.text))
+    if is_expression(typed):
         return Pattern(partial(_spans, _expression(typed)), typed.is_excluded, needed_of_expression(typed.text))
     return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, needed_of_piece(typed.text))
+
+
+def _beginning(_text: str) -> Iterator[tuple[int, int]]:
+    """Yield an empty place, which every text has."""
+    yield 0, 0
 
 
 def _spans(expression: Any, text: str) -> Iterator[tuple[int, int]]:
@@ -106,6 +122,7 @@ def _expression(typed: TypedPattern) -> Any:
             f"install it where the daemon runs: {install_command('regex')}",
             field="query",
             at=typed.at,
+            candidates=True,
         ) from None
     options = re2.Options()
     options.case_sensitive = options.log_errors = False

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.literals import folded, needed_of_expression, needed_of_piece
+from reeld.search.literals import folded, needed_of_any_expression, needed_of_expression, needed_of_piece
 from reeld.search.patterns import compiled
 from reeld.search.query import TypedPattern
 from tests.thoroughness import FUZZ
@@ -24,6 +24,15 @@ def holds(needed: str | None, text: str) -> bool:
     letters = folded(text)
     found = re.sub(r'"((?:[^"]|"")*)"', lambda trigram: str(trigram[1].replace('""', '"') in letters), needed)
     return bool(eval(found.replace("AND", "and").replace("OR", "or")))
+
+
+@pytest.mark.parametrize(
+    "expression", [r"\u0041bcd", "abcd{,2}", r"abc\19", "[[:a:]x|y]abc", r"\N{DIGIT ONE}", r"\_abc"]
+)
+def test_expressions_that_engines_read_differently(expression: str) -> None:
+    """Nothing is known of what means something else to another engine than RE2."""
+    assert needed_of_any_expression(expression) is None
+    assert needed_of_any_expression(r"get\w+\.Name") == needed_of_expression(r"get\w+\.Name")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from reeld.search import patterns
 from reeld.search.patterns import Pattern, compiled
 from reeld.search.query import TypedPattern, parse_query
 from reeld.search.snippets import snippet
+from tests.patience import PATIENCE
 
 
 def pattern(query: str) -> Pattern:
@@ -90,8 +91,9 @@ class TestExpressions:
     """With the library."""
 
     @pytest.fixture(autouse=True)
-    def _library(self) -> None:
+    def _library(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("re2", reason="google-re2 is not installed")
+        monkeypatch.setattr(patterns, "_MARKING", PATIENCE)
 
     @pytest.mark.parametrize(
         ("query", "text", "expected"),

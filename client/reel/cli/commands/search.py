@@ -6,7 +6,7 @@ import sys
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
-from reel.cli.commands.shared.searches import as_people_read, more_by, search_for
+from reel.cli.commands.shared.searches import as_people_read, more_by, pages, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -37,7 +37,7 @@ def search(ctx: Context) -> int:
     instead: dict[str, list[str]] = {}
     hits: list[Hit] = []
     with ctx.out.waiting("searching"):
-        for page in ctx.client.pages(call):
+        for page in pages(ctx.client, call):
             behind, instead, is_partial = page.behind, page.instead or {}, bool(page.partial)
             hits += as_people_read(ctx.client, page.hits) if for_a_person else page.hits
             if len(_counted(ctx, hits)) >= limit:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from reel.base.errors import ReelError
 from reel.base.light_typing import TYPE_CHECKING
-from reel.cli.commands.shared.searches import as_people_read, search_for
+from reel.cli.commands.shared.searches import as_people_read, pages, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.exits import INTERRUPTED, REFUSED
 from reel.cli.screen.full_screen import KeyPressed, cancellable_client, opened, paint, size_of
@@ -92,8 +92,8 @@ class _Search:
         found: list[Hit] = []
         behind, is_partial, problem = 0, False, ""
         try:
-            pages = self._client.pages(search_for(self._ctx, query, min(limit, _HITS), self._client))
-            for page in pages if query.strip() else ():
+            call = search_for(self._ctx, query, min(limit, _HITS), self._client)
+            for page in pages(self._client, call) if query.strip() else ():
                 found += as_people_read(self._client, page.hits)
                 behind, is_partial = page.behind, bool(page.partial)
                 if len(found) >= min(limit, _HITS):

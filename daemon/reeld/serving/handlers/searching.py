@@ -11,7 +11,7 @@ from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.index import KINDS
-from reeld.search.patterns import compiled
+from reeld.search.patterns import compiled, is_expression
 from reeld.search.query import Filters, Query, parse_query
 from reeld.search.ranking import Freshness
 from reeld.search.volumes import Place
@@ -35,7 +35,7 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
         until=min(_given(typed.until, asked.until), default=None),
     )
 
-    patterns = compiled(parsed.patterns)
+    patterns = compiled(parsed.patterns, run_elsewhere=asked.candidates)
 
     async def run() -> Result:
         if asked.wait:
@@ -48,19 +48,22 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
         how: Result = {"instead": dict(found.instead)} if found.instead else {}
         if found.is_partial:
             how["partial"] = True
+        if asked.candidates:
+            run = filter(is_expression, parsed.patterns)
+            how["expressions"] = [{"text": each.text, "excluded": each.is_excluded} for each in run]
         return {"hits": found.hits, "more": found.next is not None, **following, **how, "behind": found.behind}
 
     return Detached(run)
 
 
 async def _page(services: Services, wanted: Criteria, asked: params.Search) -> HitPage:
-    look = Look(size=asked.snippet, thinking=asked.thinking)
+    look = Look(size=asked.snippet, thinking=asked.thinking, whole=asked.candidates)
     first, *others = asked.after or (None,)
-    if asked.order is None:
+    if asked.order is None and not asked.candidates:
         return await services.search.pages.newest(wanted, asked.limit, first, look)
     # A pattern is looked for in every event with the words, not only in the best ones. And without words, nothing tells
     # which hits are better.
-    if asked.order == "newest" or wanted.patterns or not wanted.query.groups:
+    if asked.order in {None, "newest"} or wanted.patterns or not wanted.query.groups:
         before = _END if first is None else Place(others[0] if others else _END.said, first)
         return await services.search.pages.latest(wanted, asked.limit, before, look)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)

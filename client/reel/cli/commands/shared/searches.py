@@ -6,7 +6,7 @@ import re
 import time
 
 from reel import requests
-from reel.base.errors import NotFound
+from reel.base.errors import InvalidParams, NotFound
 from reel.base.light_typing import TYPE_CHECKING
 from reel.base.place import directories
 from reel.cli.line.arguments import UsageError
@@ -67,6 +67,28 @@ def search_for(ctx: Context, query: str, limit: int, client: Client | None = Non
         limit=limit,
         dirs=paths[:_DIRECTORIES] or None,
     )
+
+
+def pages(client: Methods, call: Call[HitsPage]) -> Iterator[HitsPage]:
+    """Yield the pages of a search, with the expressions run here if the daemon cannot.
+
+    Args:
+        client: asks the daemon.
+        call: the search.
+
+    Raises:
+        InvalidParams: an expression is none, or takes too long.
+    """
+    try:
+        yield from client.pages(call)
+    except InvalidParams as refused:
+        if not refused.data.get("candidates"):
+            raise
+    else:
+        return
+    from reel.cli.commands.shared.expressions import matching_pages  # noqa: PLC0415 - few need it
+
+    yield from matching_pages(client, call)
 
 
 def _order(ctx: Context, asked: Client) -> Literal["newest", "best", "fresh"] | None:
