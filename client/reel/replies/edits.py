@@ -31,6 +31,7 @@ class Edit(NamedTuple):
         cut: whether one of these texts was longer than 64 kB.
         removed: whether the file was removed.
         sent: when it was said, if that was not when it was added.
+        every: whether ``before`` was replaced wherever it was.
     """
 
     id: int
@@ -52,6 +53,7 @@ class Edit(NamedTuple):
     cut: bool = False
     removed: bool = False
     sent: int | None = None
+    every: bool = False
 
 
 class EditsPage(NamedTuple):

@@ -67,7 +67,8 @@ class FileTool(NamedTuple):
             before, after = text_in(change, self.before), text_in(change, self.after)
             if after is not None:
                 # With nothing to replace, the text becomes the file.
-                yield Touch("wrote", path, before or None, after, self.whole or before == "")
+                whole, every = self.whole or before == "", any(change.get(name) is True for name in _EVERY)
+                yield Touch("wrote", path, before or None, after, whole, every=every and bool(before))
 
     def _edits(self, arguments: Arguments) -> list[Arguments]:
         given: Any = next((arguments[name] for name in self.edits if name in arguments), [])
@@ -141,6 +142,7 @@ def _editor(arguments: Arguments) -> Iterator[Touch]:
 
 _PATH = ("file_path", "filePath", "path", "absolute_path", "target_file")
 _BEFORE = ("old_string", "oldString", "oldText", "old_text")
+_EVERY = ("replace_all", "replaceAll", "allow_multiple")
 _AFTER = ("new_string", "newString", "newText", "new_text")
 _EDIT = FileTool("wrote", _PATH, _BEFORE, _AFTER, edits=("edits",))
 _READ = FileTool("read", _PATH)

@@ -18,6 +18,7 @@ class Touch:
         after: the text that was written, if the call has it. Of a hunk, both have the lines around the change too, and
             each line ends with ``\n``.
         whole: whether ``after`` is the whole file; with ``None`` the file was removed.
+        every: whether ``before`` was replaced wherever it was.
         command: what was run.
         status: the exit status, if the result says it or the tool marks failures and marked none.
     """
@@ -27,5 +28,6 @@ class Touch:
     before: str | None = None
     after: str | None = None
     whole: bool = False
+    every: bool = False
     command: str | None = None
     status: int | None = None

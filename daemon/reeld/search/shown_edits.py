@@ -112,6 +112,7 @@ def shown(
         "deed": touch.deed,
         "path": path,
         "whole": touch.whole,
+        **({"every": True} if touch.every else {}),
         **({"removed": True} if touch.deed == "wrote" and touch.whole and touch.after is None else {}),
         **texts,
         **({"cut": True} if is_cut else {}),

@@ -51,7 +51,12 @@ PATCHED = [
         (
             "Edit",
             {"file_path": "/p/a.py", "old_string": "x", "new_string": "y", "replace_all": True},
-            [Touch("wrote", "/p/a.py", "x", "y")],
+            [Touch("wrote", "/p/a.py", "x", "y", every=True)],
+        ),
+        (
+            "edit",
+            {"path": "a.py", "oldString": "x", "newString": "y", "replaceAll": "true"},
+            [Touch("wrote", "a.py", "x", "y")],
         ),
         (
             "Edit",

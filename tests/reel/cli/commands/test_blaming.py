@@ -16,9 +16,11 @@ _ROOT = Path(__file__).parents[4]
 CODE = "def first_answer():\n    return 42\n"
 
 
-def wrote(client: Client, name: str, path: Path | str, text: str, before: str | None = None) -> int:
+def wrote(
+    client: Client, name: str, path: Path | str, text: str, before: str | None = None, *, every: bool = False
+) -> int:
     """Have a tool of a conversation write a file, or replace a text in it, and return the message."""
-    texts = {"content": text} if before is None else {"old_string": before, "new_string": text}
+    texts = {"content": text} if before is None else {"old_string": before, "new_string": text, "replace_all": every}
     call = f"call-{path}-{len(text)}-{before}"
     arguments = json.dumps({"file_path": str(path), **texts})
     tool = "Write" if before is None else "Edit"
@@ -49,6 +51,18 @@ def test_the_lines_of_a_file(reel: Reel, client: Client, name: str, place: Path)
     assert [name, f"#{second}", "TIME", "Edit", "2", "return", "44"] == lines[1]
     assert ["-", "3", "#", "a", "person's"] == lines[2]
     assert (0, "") == (ran.status, ran.err)
+
+
+def test_every_place_of_a_text(reel: Reel, client: Client, name: str, place: Path) -> None:
+    """An edit that replaces a text wherever it is has written all these lines; one that says so of one place, none."""
+    client.create(name)
+    first = wrote(client, name, place / "a.py", "old = 1\nkept = 2\nprint(old)\n")
+    second = wrote(client, name, place / "a.py", "new", "old", every=True)
+    (place / "a.py").write_text("new = 1\nkept = 2\nprint(new)\n")
+
+    lines = [line.split() for line in reel("blame", "a.py").out.splitlines()]
+
+    assert [f"#{second}", f"#{first}", f"#{second}"] == [line[1] for line in lines]
 
 
 def test_a_line(reel: Reel, client: Client, name: str, place: Path) -> None:

@@ -135,6 +135,7 @@ def steps_of(rows: Iterable[Row]) -> list[Edit[Row] | Look]:
             row.after or "",
             None if row.whole else row.before,
             whole=row.whole,
+            every=row.every,
             done=row.answered and not row.cut,
         )
         for row in rows
