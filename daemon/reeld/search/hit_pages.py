@@ -158,18 +158,18 @@ class HitPages:
             start: where the page begins.
             look: how they are shown; what is marked comes from the criteria.
         """
-        behind = self._index.behind
+        behind, ends = self._index.behind, time.monotonic() + _PATIENCE
         plan = await self._index.read(partial(ranking.plan, query=wanted.query))
         top = self._index.indexed + 1 if start.top is None else start.top
         end = min(start.offset + limit, MOST_RANKED)
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
-        best = await self._ranked(plan, wanted, top, start.fresh, most)
+        best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
         if not best.events and plan.has_parts:
             plan = await self._index.read(partial(ranking.plan, query=wanted.query, in_parts=True))
-            best = await self._ranked(plan, wanted, top, start.fresh, most)
+            best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
         if wanted.live is not None:
-            best = await self._live(wanted, best, end + 1)
+            best = await self._live(wanted, best, end + 1, ends)
         ranked = best.events
         page = ranked[start.offset : end]
         scores = {each.event: each.score for each in page}
@@ -183,11 +183,11 @@ class HitPages:
         return HitPage(hits, following, behind, instead, is_partial=best.is_partial)
 
     async def _ranked(
-        self, plan: Plan, wanted: Criteria, below: int, fresh: Freshness | None, limit: int
+        self, plan: Plan, wanted: Criteria, below: int, fresh: Freshness | None, limit: int, ends: float
     ) -> "_Ranking":
         """Return the best events, the best first."""
         every = await self._volumes()
-        ends, found, is_partial = time.monotonic() + _PATIENCE, list[Ranked](), False
+        found, is_partial = list[Ranked](), False
         for part in plan.parts:
             if found and time.monotonic() > ends:
                 return _Ranking(found, is_partial=True)
@@ -242,14 +242,15 @@ class HitPages:
             left, room = left[counted.volumes :], counted.room
         return stretch
 
-    async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int) -> "_Ranking":
+    async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int, ends: float) -> "_Ranking":
         """Return those of ranked events that are in the current conversation, or that are not, as it is wanted."""
         paths, left, found = Paths(), list(ranked.events), list[Ranked]()
-        ends = time.monotonic() + _PATIENCE
-        while left and len(found) < limit and time.monotonic() < ends:
+        has_looked = False
+        while left and len(found) < limit and not (has_looked and time.monotonic() > ends):
             some, done = await self._index.read(partial(finding.live_of, wanted=wanted, paths=paths, ranked=left))
             found += some
             del left[:done]
+            has_looked = True
         return _Ranking(found[:limit], is_partial=ranked.is_partial or (bool(left) and len(found) < limit))
 
     async def _volumes(self) -> list[Volume]:

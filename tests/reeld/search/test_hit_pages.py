@@ -121,7 +121,10 @@ async def test_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)
         monkeypatch.setattr(ranking, "_SECONDS", -1.0)
         page = await best(said, "tape deck")
+        live = await best(said, "tape deck", live=True)
 
+    assert live.is_partial
+    assert 0 < len(live.hits) <= len(page.hits)
     assert not whole.is_partial
     assert page.is_partial
     assert 0 < len(page.hits) < len(whole.hits)
