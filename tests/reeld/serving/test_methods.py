@@ -47,7 +47,7 @@ PROTOCOL = {
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"
-    " without_tag? thinking?",
+    " without_tag? thinking? candidates?",
     "edits": "path? agent? deed? command? dirs? without_tag? limit? after? texts? wait?",
     "hits": "query limit? after? above? order? wait?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools? then? upto?",
