@@ -318,6 +318,8 @@ class Search:
                 yield writer
             finally:
                 self._readers, self._opened, self._writer = [], anyio.Event(), None
+                # What is built again begins with nothing, and a search that waits for it says so.
+                self.indexed = self.touched = self.without_trigrams = 0
 
     @asynccontextmanager
     async def _open_index(self, setup: Job[None], *, readonly: bool) -> AsyncIterator[ConnectionThread]:

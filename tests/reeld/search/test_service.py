@@ -12,6 +12,7 @@ import pytest
 from reeld.search.service import Pauses, Search, _interruptible, pause_after
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
+from tests.reeld.store.making import event, made, write
 
 _ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -44,6 +45,21 @@ async def test_client_that_leaves(tmp_path: Path) -> None:
             tasks.cancel_scope.cancel()
 
     assert (1,) == found
+
+
+async def test_an_index_that_is_not_open(tmp_path: Path) -> None:
+    """It has no event, so that what is found while it is built again never passes for all there is."""
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        await write(store, made(1, event(2, content="tape")))
+        search = Search(store)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search.run)
+            while search.behind:
+                await search.catch_up(PATIENCE)
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+        assert 0 < store.writer.newest == search.behind == search.touches_behind
 
 
 def test_pauses() -> None:
