@@ -11,7 +11,7 @@ from reel.mcp.answers.rendering import moment
 from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
 from reel.reading.hits import grouped
-from reel.reading.wording import flat, safe
+from reel.reading.wording import count, flat, safe
 from reel.replies import Hit, HitsPage
 
 _HITS = 12
@@ -59,6 +59,7 @@ async def search(desk: Desk, given: Arguments) -> Answer:
         return Answer(
             (
                 f"Nothing {'more ' if cursor else ''}was found {where} for {words}.",
+                *limits(page._replace(instead=None, partial=None)),
                 _what_else(desk, everywhere=asked.everywhere),
             )
         )
@@ -78,6 +79,8 @@ def limits(page: HitsPage) -> Iterator[str]:
         yield f"Nothing has {shown(beginning(word, _TITLE))}: hits for {' and '.join(map(shown, others))}."
     if page.partial:
         yield "Very many messages have these words, and only the newest were ranked: add a rarer word for older ones."
+    if page.behind:
+        yield f"The index is behind: {count(page.behind, 'event')} cannot be found yet; search again later."
 
 
 async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> HitsPage:
