@@ -19,7 +19,7 @@ BORDER = None
 
 
 def matches(old: Sequence[str | None], new: Sequence[str], *, whole: bool) -> dict[int, int]:
-    """Return for lines of the new text which lines of the old one they are.
+    """Match lines of the new text with lines of the old one; return the places in the old text by those in the new one.
 
     Args:
         old: the lines of the old text, or of pieces of it with :data:`BORDER` between them.
@@ -70,7 +70,7 @@ def _in_order(numbers: Sequence[int]) -> list[int]:
 
 
 def _from_both_ends(old: Sequence[str | None], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs at both ends of two stretches, up to a line that says nothing or that another is equal to."""
+    """Return the pairs at both ends of two stretches, up to a line that says nothing or occurs twice."""
     olds, news = Counter(old), Counter(new)
     pairs: list[tuple[int, int]] = []
     for step in (1, -1):
@@ -82,7 +82,7 @@ def _from_both_ends(old: Sequence[str | None], new: Sequence[str]) -> list[tuple
 
 
 def _indented_anew(old: Sequence[str | None], new: Sequence[str], found: dict[int, int]) -> dict[int, int]:
-    """Return matches of lines that differ in the space around them alone, and of which there is no other."""
+    """Return matches of lines that differ only in the space around them, and that occur once."""
     olds = Counter(line.strip() for line in old if line is not None)
     news = Counter(line.strip() for line in new)
     taken = set(found.values())

@@ -1,9 +1,9 @@
 """Replays what is known to have happened to a file between two of its texts.
 
-What is known of the file meanwhile are *pieces*: the whole file, if its text was known once, and a piece for each edit
-whose place is not known. An edit whose text before is in the pieces once is made there, as its tool made it. Otherwise
-somebody else has changed the file; then the edit is a piece of its own, and the lines that it took away are no longer
-known anywhere else. At the next text that is known as a whole, all pieces are matched with it.
+In between, the file is kept as *pieces*: the whole file, if its text was known once, and a piece for each edit whose
+place is not known. If the pieces have the text that an edit replaced exactly once, the edit is made there, as its tool
+made it. Otherwise somebody else has changed the file: the edit becomes a piece of its own, and the lines that it
+replaced are forgotten everywhere else. When the whole text is known again, all pieces are matched with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def writers(
         before: the earlier text of the file; None if it is not known, or if there was none.
         steps: what happened in between, in this order.
         after: the text, whose lines are asked for.
-        by: who wrote the lines of the earlier text. Default: nobody that is known.
+        by: who wrote the lines of the earlier text. Default: unknown.
     """
     replay: Replay[T] = Replay(
         None if before is None else [Line(text, writer) for text, writer in _written(before, by)]
@@ -41,7 +41,7 @@ class Replay(Generic[T]):
     """What is known of a file, while it changes.
 
     Args:
-        lines: the whole file; None if it is not known, or if there is none.
+        lines: all lines of the file; None if its text is not known, or if there is no file yet.
     """
 
     def __init__(self, lines: list[Line[T]] | None) -> None:
@@ -83,11 +83,11 @@ class Replay(Generic[T]):
             self._be(self.settled(look.text))
 
     def _be(self, lines: list[Line[T]]) -> None:
-        """Know all lines of the file."""
+        """Replace all pieces by the whole file."""
         self._pieces, self._whole, self._looked = [lines], True, False
 
     def _write(self, edit: Edit[T]) -> None:
-        """Write the whole file. What it has beyond the lines that are known may have been in the file before."""
+        """Write the whole file. Unless its text before is certain, the new lines may have been in it already."""
         if edit.before is not None:
             self._be(self.settled(edit.before))
         certain = edit.done and not self._looked and len(self._pieces) == self._whole
@@ -133,7 +133,7 @@ class Replay(Generic[T]):
         piece[lines.start : lines.stop] = [Line(BORDER)] * len(lines)
 
     def _add(self, old: list[str], edit: Edit[T]) -> None:
-        """Add a piece for an edit whose place is not known; its lines are in no other piece any more."""
+        """Add a piece for an edit whose place is not known; forget the lines that it replaced in all other pieces."""
         lines = self._lines()
         found = matches([line.words for line in lines], [words_of(line) for line in old], whole=False)
         begun = [Line(text, lines[found[at]].writer if at in found else None) for at, text in enumerate(old)]
@@ -149,7 +149,7 @@ def _written(text: str, by: Sequence[T | None] | None) -> Iterator[tuple[str, T 
 
 
 def _texts(piece: Sequence[Line[T]]) -> list[str]:
-    """Return the lines of a piece. One that may have been changed is a character that is in no text of a tool."""
+    """Return the lines of a piece. A line that may have been changed is a character that no tool writes."""
     return ["\0\n" if line.text is None else line.text for line in piece]
 
 
@@ -158,7 +158,7 @@ def _joined(piece: Sequence[Line[T]]) -> str:
 
 
 def _lines_with(whole: str, begin: int, end: int, after: str) -> range:
-    """Return the lines that a part of a text is in; also the next one, if what takes its place does not end a line."""
+    """Return the lines that a part of a text is in, and the next one if what replaces it does not end a line."""
     first = whole.count("\n", 0, begin)
     is_clean = after.endswith("\n") or (not after and whole[begin - 1 : begin] in ("", "\n"))
     last = whole.count("\n", 0, end)

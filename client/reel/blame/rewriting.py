@@ -23,7 +23,7 @@ class Line(NamedTuple, Generic[T]):
 
     @property
     def words(self) -> str | None:
-        """The line without its end: a tool and an editor may end the last line of a file, or all of them, otherwise."""
+        """The line without its end: tools and editors may end the last line of a file, or all lines, differently."""
         return self.text if self.text is None else words_of(self.text)
 
 
@@ -41,7 +41,7 @@ def rewritten(old: Sequence[Line[T]], new: Sequence[str], writer: T | None) -> l
     """Return the lines that replace others, each with who wrote it.
 
     What both have at the beginning and at the end was not touched. In between, a line keeps its writer if it says
-    enough to be known again. Which of several equal lines is new cannot be told: such a line has no writer.
+    enough to be recognized. Nobody can tell which of several equal lines is new: such a line has no writer.
 
     Args:
         old: the lines before.

@@ -14,12 +14,12 @@ class Edit(Generic[T]):
 
     Args:
         source: what is named as the writer of a line; any value.
-        time: when the call was said, in milliseconds since 1970.
+        time: when the call was made, in milliseconds since 1970.
         after: the text that was written.
-        before: the text in whose place it was written; of a whole file, its text before, and None if that is not known.
+        before: the text that it replaced; for a whole file its text before, or None if that is not known.
         whole: whether ``after`` is the whole file.
         every: whether ``before`` was replaced wherever it was.
-        done: whether the tool said that it was done. What was perhaps done is the writer of nothing, and casts doubt.
+        done: whether the tool reported success. An edit that may have failed is the writer of no line, and casts doubt.
     """
 
     source: T

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-# Letters and digits outside of the words below. A line with fewer is found by its neighbours alone: `}`, `return x`.
+# The letters and digits, outside the words below, that a line needs to be found other than by its neighbours alone: `}`
+# and `return x` have fewer.
 TELLING = 5
-# What a line needs that is found by itself, elsewhere than its neighbours.
+# What a line needs to be found by itself, away from its neighbours.
 STRONG = 8
 _WORD = re.compile(r"\w+")
 # Words that begin or fill lines in many languages: two people write the same line with them.
@@ -25,5 +26,5 @@ _COMMON = frozenset(
 
 
 def weight(line: str) -> int:
-    """Return how many letters and digits of a line are not in words that are everywhere."""
+    """Return how many letters and digits of a line are outside of common words."""
     return sum(len(word) for word in _WORD.findall(line) if word.lower() not in _COMMON)

@@ -1,8 +1,8 @@
 """Which edit wrote each line of a file, given what git knows of it.
 
-git says in which commit each line came into the file. A writer of the line is looked for among the edits between that
-commit and the one before it that changed the file: earlier and later ones did not write it. Lines that are not
-committed were written since the newest commit; without git, all lines are.
+git says which commit brought each line into the file. The edit that wrote the line was made between that commit and the
+one before it that changed the file. Lines that are not committed were written since the newest commit; without git,
+any edit may have written any line.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class History:
     Args:
         newest: the newest commit that changed it.
         origins: where each line of its text comes from.
-        versions: the commits that they come from, by their ids. What is not here is not known.
+        versions: the commits that they come from, by their ids; one that is missing is unknown.
     """
 
     newest: Version
@@ -75,7 +75,7 @@ def blame(text: str, steps: Iterable[Edit[T] | Look], history: History | None = 
 
 
 def _committed(history: History, steps: Sequence[Edit[T] | Look]) -> list[T | None]:
-    """Return who wrote the lines of the newest commit: each between the commit that it came with and the one before."""
+    """Return who wrote each line of the newest commit: an edit between the commit that brought it and that before."""
     by: dict[str, list[T | None]] = {}
     for name, version in history.versions.items():
         if version.is_plain:
@@ -86,7 +86,7 @@ def _committed(history: History, steps: Sequence[Edit[T] | Look]) -> list[T | No
 
 
 def _between(steps: Sequence[Edit[T] | Look], first: Version | None, last: Version | None) -> list[Edit[T] | Look]:
-    """Return what happened after one commit until another; each may have been made at any time within its second."""
+    """Return what happened between two commits; each may have been made at any time within its second."""
     begin = -1 if first is None else first.time * _SECOND
     end = None if last is None else (last.time + 1) * _SECOND
     return [step for step in steps if step.time >= begin and (end is None or step.time < end)]

@@ -1,7 +1,7 @@
-"""Sessions that began with ``/clear``: the window of Claude Code went on in them, and its servers are not told.
+"""Sessions that began with ``/clear``: a window of Claude Code goes on in them, and its servers are not told.
 
-A server keeps the session in its environment that the window had when it was started, and nothing in the new transcript
-names the one before: only its beginning tells what it is (2.1.332).
+The environment of a server names the session that the window had when the server was started, and nothing in the new
+transcript names the session before it: only its beginning tells what it is (2.1.332).
 """
 
 import os
@@ -9,14 +9,14 @@ from contextlib import suppress
 
 from reel.importing.sources.files import open_regular
 
-# What the second record of such a transcript says.
+# The text of the second record of such a transcript.
 CLEARED = "<command-name>/clear</command-name>"
-# The bytes in which that is.
+# How many bytes from the beginning it is looked for in.
 _BEGINNING = 1 << 14
 
 
 def begins_cleared(path: str) -> bool:
-    """Return whether a transcript begins with ``/clear``; not if it cannot be read."""
+    """Return whether a transcript begins with ``/clear``; False if it cannot be read."""
     try:
         with open_regular(path) as file:
             return CLEARED.encode() in file.read(_BEGINNING)
@@ -25,7 +25,7 @@ def begins_cleared(path: str) -> bool:
 
 
 def beginnings_in(directory: str) -> tuple[int, ...]:
-    """Return the sizes of the files in a directory that are so short that they may yet begin so.
+    """Return the sizes of the files in a directory that are so short that they may still begin with ``/clear``.
 
     They change when such a file grows; the time of the directory does not.
     """

@@ -81,7 +81,7 @@ class Freshness:
                 await self._done.wait()
         if self._is_running:
             return Settled(is_newest=False, is_reading=True, at=self._refresher.at)
-        # An import that began before the call has not seen what was written since.
+        # An import that began before the call may have missed what was written since.
         return Settled(begins and not self._problem, problem=self._problem)
 
     async def _import(self, caller: Caller) -> None:

@@ -1,6 +1,6 @@
 """How a command is run: its forms, how they ended, and what followed where one failed.
 
-A form is a command without what only leads to it, as a ``cd`` into the project does, or only shortens what it prints.
+A form is a command without what only leads to it, such as a ``cd`` into the project, or only shortens its output.
 """
 
 import re
@@ -13,7 +13,7 @@ from reel.replies import Edit
 from reel.touches.reading import touches
 from reel.touches.touch import Touch
 
-# Characters of a form.
+# The most characters of a form.
 _FORM = 1000
 _LEADS = re.compile(r"^cd (?:'[^']*'|\"[^\"]*\"|[^\s&;|]+) && ")
 _SHORTENS = re.compile(r"(?: \|&? (?:head|tail|less|cat)(?: [-+\w]+)*)+$")
@@ -27,8 +27,8 @@ class Habit(NamedTuple):
         command: the form.
         times: how often it was run.
         statuses: how often it ended with each exit status; ``None`` where that is not known.
-        last: when it was run last.
-        failed: the newest time that it failed.
+        last: the newest run.
+        failed: the newest run that failed; ``None`` if none did.
     """
 
     command: str
@@ -46,7 +46,7 @@ def form_of(command: str) -> tuple[str, bool]:
 
 
 def habits(runs: Iterable[Edit]) -> list[Habit]:
-    """Return the forms of commands, the most frequent first, and of those as frequent the newest.
+    """Return the forms of commands, the most frequent first; of equally frequent ones, the newest first.
 
     Args:
         runs: commands that were run, the newest first.
@@ -69,7 +69,7 @@ def habits(runs: Iterable[Edit]) -> list[Habit]:
 
 
 def chosen(made: Sequence[Habit], limit: int) -> list[Habit]:
-    """Return the most frequent forms, and in place of the last one the newest, if it is not among them."""
+    """Return the most frequent forms; the newest one takes the last place if it is not among them."""
     newest = max(made, key=lambda habit: _said(habit.last), default=None)
     first = list(made[:limit])
     return first if newest is None or newest in first else [*first[:-1], newest]
@@ -81,7 +81,7 @@ def following(messages: Iterable[Mapping[str, Any]], run: Edit, most: int) -> It
     Args:
         messages: the messages after the one with its call, in order.
         run: the command.
-        most: how much is yielded at most.
+        most: how many touches are yielded at most.
     """
     form, _ = form_of(run.command or "")
     blocks = [block for message in messages for block in message["content"]]

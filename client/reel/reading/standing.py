@@ -16,7 +16,7 @@ _WORDS = {"rewind": "rewound", "restore": "undone", "clear": "cleared"}
 
 
 class Standing:
-    """Where a message is in its conversation.
+    """Whether a message is still in its conversation.
 
     Args:
         place: the message.

@@ -1,6 +1,6 @@
-"""Where the newest turn of a conversation begins, as its content says: with what a person has said.
+"""Where the newest turn of a conversation begins: with what a person has said.
 
-No record says it: the programs that store a turn do so step by step, and none has to know of the others.
+Only the messages tell: programs store a turn step by step, and need not know of each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SAID = ("text", "media")
 def newest_question(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the newest message in which a person says something, and the user's messages right before it.
 
-    The newest is first. There is none if nobody has said anything, or if only a summary tells of it.
+    The newest is first. Empty if nobody has said anything, or if a summary has replaced it.
     """
     asked = next((index for index in range(len(messages) - 1, -1, -1) if _is_question(messages[index])), -1)
     if asked < 0 or _is_summary(messages[asked]):

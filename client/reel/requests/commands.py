@@ -161,7 +161,7 @@ def append(
 
 
 def _fitted(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return events with numbers that MessagePack can represent: packing tells soonest that they have no others."""
+    """Return events with numbers that MessagePack can represent; packing them is the fastest way to find others."""
     from reel.wire.msgpack_codec import CANNOT_PACK, packed  # noqa: PLC0415 - it is loaded when something is sent
 
     try:

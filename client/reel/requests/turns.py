@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # How many of the newest messages are read first, and the factor of each further attempt: most turns are short.
 _FIRST = 32
 _MORE = 8
-# The maximum of messages that can be asked for as the newest; if these are not enough, all of them are read.
+# The daemon returns at most so many of the newest messages; if these are not enough, all messages are read.
 _MOST = 10_000
 
 
@@ -33,7 +33,7 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndo
 
     Raises:
         Conflict: somebody has written since.
-        NothingToUndo: nobody has asked anything, or only a summary tells of it.
+        NothingToUndo: nobody has asked anything, or a summary has replaced the question.
     """
 
     def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, replies.TurnUndone]:

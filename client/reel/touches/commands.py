@@ -1,7 +1,7 @@
-"""What a command in a shell writes, as far as its text says it for certain: the bodies of here-documents.
+"""What a command in a shell certainly writes, as its text says: the bodies of here-documents.
 
-``apply_patch <<'EOF'`` writes what its patch says, ``cat > PATH <<'EOF'`` the body. A body in which the shell replaces
-something is not known, and a path that it makes up neither.
+``apply_patch <<'EOF'`` writes what its patch says, ``cat > PATH <<'EOF'`` the body. If the shell replaces something in
+the body or in the path, it is not known what was written.
 """
 
 import re
@@ -14,26 +14,26 @@ from reel.touches.patches import patched
 from reel.touches.touch import Touch
 
 _BEGIN = re.compile(r"(?<!<)<<(?!<)(?P<tabs>-?)\s*(?P<quote>['\"\\]?)(?P<word>[A-Za-z_][\w.]*)['\"]?")
-# Each repetition is possessive: a command may be long, and made by anybody.
+# Each repetition is possessive: anybody may write a long command, on which backtracking would take too long.
 _PATCH = re.compile(r"(?:^|&&|;)\s*+(?:apply_patch|applypatch)\s*+$")
 # A directory that a line goes to before anything else; and any other way to go to one.
 _CHANGED = re.compile(r"^\s*+cd\s++(?P<directory>[^&|;<>]++)(?:&&|$)")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chroot)\b")
 _COPY = re.compile(r"(?:^|&&|;)\s*+(?:cat\b|(?P<tee>(?:sudo\s++)?tee\b(?P<more>\s++-a\b)?))(?P<rest>[^&|;]*+)$")
 _REDIRECTED = re.compile(r"(?P<sign>>>?)\s*+(?P<path>'[^']+'|\"[^\"]+\"|[^\s'\"<>]++)")
-# What may keep a line from being run; from there on nothing is certain.
+# What may keep lines from being run; from there on, nothing is certain.
 _CONDITION = re.compile(
     r"^\s*+(?:if|elif|else|for|while|until|case|select|function)\b|\(\)\s*+\{?\s*+$|\{\s*+$", re.MULTILINE
 )
 _QUOTES = re.compile(r"\\.|['\"]", re.DOTALL)
 PATCHES = ("apply_patch", "applypatch")
-# What a shell replaces in a body, and in a word: of a path in quotes less, but nobody names a file so.
+# What a shell replaces in a body or in double quotes, and in a word without quotes.
 _REPLACED = re.compile(r"[$`\\]")
 _MADE_UP = re.compile(r"[$`*?\[{~]")
 
 
 class _Document(NamedTuple):
-    """A here-document: what stands before and behind its operator, its body, and where it is; ``None`` if unknown."""
+    """A here-document: what is before and behind its operator, its body, and its directory; ``None`` if unknown."""
 
     before: str
     behind: str
@@ -55,7 +55,7 @@ def written(command: str) -> Iterator[Touch]:
 
 
 def below(directory: str, touch: Touch) -> Touch:
-    """Return a touch whose path is taken from a directory; an absolute one stays."""
+    """Return a touch with its path below a directory, unless the path is absolute."""
     if not directory or touch.path.startswith(("/", "~")):
         return touch
     return replace(touch, path=f"{directory.rstrip('/')}/{touch.path}")
@@ -85,7 +85,7 @@ def _is_made_up(word: str) -> bool:
 
 
 def _gone_to(line: str, directory: str | None) -> str | None:
-    """Return the directory in which a line leaves the shell; ``None`` if that is not certain."""
+    """Return the directory of the shell after a line; ``None`` if that is not certain."""
     changed = _CHANGED.match(line)
     if _MOVES.search(line[changed.end() :] if changed else line) or directory is None:
         return None
@@ -103,7 +103,7 @@ def _plain(word: str) -> str:
 
 
 def _documents(command: str) -> Iterator[_Document]:
-    """Yield the here-documents that the shell itself reads, and not one that gets them in quotes."""
+    """Yield the here-documents of the shell itself, not those in quotes, which another shell may get."""
     lines = command.split("\n")
     number, quote = 0, ""
     directory: str | None = ""

@@ -1,8 +1,8 @@
-"""Tools that somebody describes, as the tables of a settings file: those of a program of one's own.
+"""Tools of a user's own programs, which tables of a settings file describe.
 
-A table is named after its tool, and says which arguments have what: ``read``, ``wrote`` or ``ran`` has the path of the
-file, or the command; beside ``wrote``, ``before`` and ``after`` have the texts, and ``whole`` says that ``after``
-becomes the whole file.
+A table is named after its tool, and names its arguments: ``read``, ``wrote`` or ``ran`` names the one with the path of
+the file, or with the command; beside ``wrote``, ``before`` and ``after`` name those with the texts, and ``whole`` says
+that ``after`` becomes the whole file.
 """
 
 import json
@@ -24,7 +24,7 @@ class WrongTable(ValueError):
 
 
 class Described(NamedTuple):
-    """The known tools and those that were described, and a number that tells other descriptions; 0 for none."""
+    """The known tools and the described ones, and a number that changes with the descriptions; 0 if there are none."""
 
     tools: Mapping[str, Tool] = KNOWN
     digest: int = 0

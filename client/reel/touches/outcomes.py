@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from reel.base.strict_json import parse
 from reel.touches.touch import Deed
 
-# Where the words of a tool stand: the rest is what a command printed.
+# How many characters at the beginning and at the end may be a tool's own words: the rest is what a command printed.
 _BEGINNING, _END = 512, 256
 _STATUS_FIRST = re.compile(r"Exit code:? (-?\d{1,5})\b")
 _STATUS_IN_HEADER = re.compile(r"^Process exited with code (-?\d{1,5})$", re.MULTILINE)
 _STATUS_LAST = re.compile(r"(?:^Exit Code: (-?\d{1,5})$|^Command exited with code (-?\d{1,5})\s*\Z)", re.MULTILINE)
-# What says that a status is not known: the command goes on, or it was ended.
+# Words after which the status is not known: the command goes on, or was ended.
 _RUNS_ON = re.compile(
     r"Command running in background|Command was manually backgrounded|^Process running with session ID"
     r'|\A\{"llmContent"',
@@ -25,7 +25,7 @@ _DENIED = re.compile(
     r"|<tool_use_error>|This command requires approval|This Bash command contains|exec command rejected"
     r"|\[Operation Cancelled\]|[^\n]{1,500} was blocked\. For security)"
 )
-# What tools say that mark no failure. Text of a file that was read may begin so as well, but no report of a change.
+# What tools that mark no failure say about one. The text of a file may begin like that, but no report of a change.
 _REFUSED = re.compile(
     r"\W*(?:error\b|fail|apply_patch verification failed|patch rejected|invalid|rejected|aborted|unsupported"
     r"|execution error|exec_command failed|exec command rejected|command timed out|permission denied|could not|cannot"

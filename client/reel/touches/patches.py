@@ -17,7 +17,7 @@ _END_OF_FILE = "*** End of File"
 
 
 def patched(text: str) -> list[Touch]:
-    """Return what a patch writes; empty for what is no patch."""
+    """Return what a patch writes; empty if the text is not a patch."""
     _, begins, inside = text.partition(BEGIN)
     if not begins:
         return []

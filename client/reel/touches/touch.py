@@ -12,7 +12,7 @@ class Touch:
 
     Args:
         deed: what was done.
-        path: the file as the call says it, below the directory that the call names, if it names one; of a command that
+        path: the file as the call names it, below the directory that the call names, if any; for a command that
             directory, or an empty text.
         before: the text that was replaced, if the call has it.
         after: the text that was written, if the call has it. Of a hunk, both have the lines around the change too, and

@@ -41,7 +41,7 @@ async def put(work: Work, target: Target, stretch: Stretch) -> Reply:
 async def _require_new(store: Store, target: Target, refs: Mapping[str, int]) -> None:
     """Refuse events whose reference is in the agent's past, or in a part of the command before them."""
     if twice := next((ref for ref in refs if ref in target.refs), None):
-        raise refused(refs[twice], "ref", f"a part before has {twice!r} already; give each its own")
+        raise refused(refs[twice], "ref", f"an earlier part has {twice!r} already; give each its own")
     target.refs.update(refs)
     has_past = target.agent is not None
     found = await store.read_log(history.known, target.row, refs) if refs and has_past else {}

@@ -37,7 +37,7 @@ Post: TypeAlias = Callable[[Job], Awaitable[None]]
 
 
 class Prepared(NamedTuple):
-    """Work that awaits something before it is a job for an agent. Later requests of its connection wait until then.
+    """Work that awaits something before it becomes a job for an agent. Later requests of its connection wait for that.
 
     So the job of one request is prepared while those of earlier ones are written, and they may share a commit. Once it
     is posted, with the function that the work is given, nothing may fail.

@@ -22,7 +22,7 @@ class LongWork:
         # Held by each command with many rows from before these are read until it is answered; the others wait.
         self.many_rows = anyio.CapacityLimiter(_AT_ONCE)
 
-        # Held by each stretch that is read while earlier ones are written, until it is answered.
+        # Held by each stretch that is read while earlier ones are written, until it has been answered.
         self.prepared = anyio.CapacityLimiter(_PREPARED)
 
     async def in_thread(self, work: Callable[[], T]) -> T:

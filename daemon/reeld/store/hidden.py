@@ -1,9 +1,9 @@
 """Agents that a reader must not see: those with a tag, and all that have their messages or belong to them.
 
-A clone has what its source had, whoever has the tag now. So what counts is where the messages are from: each clone,
-also one into an agent that was there, is an event whose parent is a node of the other agent. A sub-agent is told what
-its agent was told. It names that one in a tag: by its name, or by the tag of an import, which stays when an agent is
-renamed. Of an agent that was purged, digests of all that remain, so that nothing becomes visible by it.
+A clone has what its source had, even if only the source has the tag. So what counts is where the messages come from:
+each clone, also one into an existing agent, is an event whose parent is a node of the other agent. A sub-agent is told
+what its agent was told. A tag of it names that agent: by its name, or by the tag of an import, which stays when an
+agent is renamed. Digests of all this outlive a purge, so that a purge makes nothing visible.
 """
 
 import json
@@ -14,11 +14,11 @@ from reeld.store.connection import Connection, Numbers
 from reeld.store.remains import PARENT, Remains, digest, remains_of
 from reeld.store.store import Store
 
-# Only a prefilter, which is no reason to parse the tags of every agent: 100,000 of them take 40 ms.
+# Only a prefilter: it avoids parsing the tags of every agent. 100,000 agents take 40 ms.
 _TAGGED = "SELECT id, name, tags FROM agents WHERE instr(tags, ?) > 0"
 _PURGED = "SELECT id, name, tags FROM agents WHERE name = '' AND tags <> '{}'"
 _NAMED = "SELECT id, name, tags FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-# An index has these events alone.
+# There is an index of these events alone.
 _CLONED = """
     SELECT DISTINCT p.agent, e.agent FROM events e JOIN events p ON p.id = e.parent
     WHERE e.kind = 'clone' AND p.agent <> e.agent
@@ -60,7 +60,7 @@ def _having(connection: Connection, tag: str) -> Iterator[int]:
 
 
 def _names(connection: Connection, rows: Iterable[int]) -> set[str]:
-    """Return digests of what others may call some agents: their names, and those of their imports."""
+    """Return digests of the names by which tags may name some agents: their own, and those of their imports."""
     return set[str]().union(*(remains.names for _, remains in _read(connection, _NAMED, Numbers(sorted(rows)))))
 
 

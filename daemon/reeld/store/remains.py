@@ -1,6 +1,6 @@
-"""What is kept of a purged agent while others have its messages or belong to it: what tells who must not see these.
+"""What is kept of a purged agent while others have its messages or belong to it, to tell who must not see these.
 
-Only digests: they tell whether a text is the same, and not what it says.
+Only digests are kept: they tell whether a text is the same, and not what it says.
 """
 
 import json
@@ -17,7 +17,7 @@ _TAGS, _NAMES = "tags", "names"
 
 
 class Remains(NamedTuple):
-    """Digests of the tags of an agent, of what others may call it, and of the name of its own parent, if it has one."""
+    """Digests of the tags of an agent, of the names by which tags may name it, and of its own parent, if it has one."""
 
     tags: frozenset[str]
     names: frozenset[str]
@@ -42,7 +42,7 @@ def remains_of(name: str, tags_json: str) -> Remains:
 
 
 def to_store(remains: Remains) -> str:
-    """Return what is stored in place of the tags of a purged agent; of one without tags, nothing is hidden."""
+    """Return what is stored in place of the tags of a purged agent; nothing if it had none."""
     if not remains.tags:
         return "{}"
     kept = {_TAGS: " ".join(sorted(remains.tags)), _NAMES: " ".join(sorted(remains.names))}

@@ -207,7 +207,7 @@ class EventWriter:
         cursor.execute("PRAGMA busy_timeout = 0")
         try:
             cursor.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:  # whatever it is, the other way meets it, too
+        except sqlite3.OperationalError:  # whatever it is, the connection's thread meets it as well
             return None
         finally:
             cursor.execute(_WAIT)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reel.replies import Edit
 
 _LINE = re.compile(r"(.+):(\d+)")
-# How many seqs before an edit are looked at to find what was asked, at first and then.
+# How many seqs before an edit what was asked is looked for: at first, and in each further attempt.
 _LOOK_BACK = (50, 1000, 10_000)
 
 
@@ -52,7 +52,7 @@ def blame(ctx: Context) -> int:
 
 
 def _place(word: str) -> tuple[str, int | None]:
-    """Return the path and the number of a line; a file whose name ends like that is meant as a whole."""
+    """Return the path and the number of a line; if a file has the whole word as its name, that file is meant."""
     match = _LINE.fullmatch(word)
     return (word, None) if match is None or os.path.exists(word) else (match[1], int(match[2]))
 
@@ -112,11 +112,11 @@ def _reading(writer: Edit) -> Sequence[str]:
 
 
 def _asked(ctx: Context, writer: Edit) -> tuple[int, str] | None:
-    """Return the newest words of a person before an edit, with their message."""
+    """Return what a person said last before an edit, and the seq of that message."""
     for back in _LOOK_BACK:
         since = max(writer.seq - back, 0)
         found: tuple[int, str] | None = None
-        # A position inside of a command is its end, which may be far behind.
+        # A position inside a command counts as the end of the command, which may be far away.
         for page in ctx.client.pages(requests.messages(writer.agent, since=since, limit=back, at=writer.seq)):
             for message in page.messages:
                 words = "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
@@ -130,7 +130,7 @@ def _asked(ctx: Context, writer: Edit) -> tuple[int, str] | None:
 
 
 def _standing(ctx: Context, writer: Edit) -> tuple[Standing, list[str]]:
-    """Return whether an edit is in its conversation still, and the clones that have it."""
+    """Return whether an edit is still in its conversation, and the clones that have it."""
     standing = Standing((writer.agent, writer.seq))
     if writer.live:
         return standing, []
@@ -152,7 +152,7 @@ def _told(standing: Standing, clones: Sequence[str]) -> str:
 
 
 def _documents(ctx: Context, path: str, found: Blamed, number: int | None) -> Iterable[dict[str, Any]]:
-    """Yield a document for each line, or the one of a line with what was asked."""
+    """Yield a document for each line; for a single line, also with what was asked."""
     tools = _tools(ctx, found.writers if number is None else [found.writers[number - 1]])
     for at, (text, writer) in enumerate(zip(found.lines, found.writers, strict=True), 1):
         if number not in (None, at):

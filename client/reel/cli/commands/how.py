@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from reel.said.messages import Event, Message
     from reel.touches.touch import Touch
 
-# The newest runs of a command that are looked at, and the forms that are shown.
+# How many of the newest runs of a command are looked at, and how many forms are shown.
 _RUNS, _FORMS = 1000, 5
-# What the daemon takes.
+# The most directories, and characters of a command, that the daemon accepts.
 _DIRECTORIES, _WORDS = 100, 256
-# Events after one that failed that are looked at, and what is shown of them.
+# How many events after a failed run are looked at, and how many steps of them are shown.
 _EVENTS, _STEPS = 40, 5
 _KINDS = ("assistant", "tool_call", "tool_result", "tool")
 
@@ -66,7 +66,7 @@ def _followed(ctx: Context, failed: Edit | None) -> list[Touch]:
 
 def _messages(events: Iterable[Event]) -> Iterator[Message]:
     for event in events:
-        with suppress(InvalidRecord):  # a damaged one did nothing that is known
+        with suppress(InvalidRecord):  # what a damaged one did is unknown
             if (message := message_from_record(event)) is not None:
                 yield message
 

@@ -10,7 +10,7 @@ def log(ctx: Context) -> None:
     args = ctx.args
     call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
     lines = ctx.event_lines
-    # Here, and not by asking for all other kinds: a newer daemon may have some that are unknown here.
+    # Left out here: a request for all other kinds would miss those that only a newer daemon has.
     without = frozenset(args.without or ())
     with paged(ctx, at_end=True):
         for page in ctx.client.pages(call):

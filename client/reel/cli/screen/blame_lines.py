@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reel.cli.screen.output import Line
     from reel.replies import Edit
 
-# Columns of a name, which is cut beyond.
+# The width of a name, in columns; a longer one is cut.
 _NAME = 24
 # What stands for an edit that is not in its conversation now, and for a writer that is not known.
 _GONE, _UNKNOWN = "gone", "-"
@@ -20,10 +20,10 @@ _GONE, _UNKNOWN = "gone", "-"
 def blame_lines(
     lines: Iterable[tuple[int, str, Edit | None]], tools: Mapping[str, str], told: Callable[[int], str]
 ) -> Iterator[Line]:
-    """Yield lines of a file behind the conversation, the message, the time and the tool that wrote each.
+    """Yield the lines of a file, each after the conversation, the message, the time and the tool that wrote it.
 
     Args:
-        lines: numbers, texts and writers.
+        lines: for each line its number, its text and its writer.
         tools: the names of the tools, by the ids of the calls.
         told: lays out a time.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reel.touches.touch import Touch
 
 _WIDEST = len("wrote")
-# Characters of a command: the rest is mostly the text of a file.
+# The most characters of a command that are shown: the rest is mostly the text of a file.
 _COMMAND = 200
 
 
@@ -29,7 +29,7 @@ def edit_line(edit: Edit, told: Callable[[int], str]) -> Line:
 
 
 def deed(done: Edit | Touch, directory: str) -> Line:
-    """Return what was done to which file, or with which command; a path below a directory as it is from there."""
+    """Return what was done to which file, or with which command; a path below the directory is shown relative to it."""
     if done.deed == "ran":
         ended: Line = (
             [] if done.status is None else [(f"  exit status {done.status}", "error" if done.status else "dim")]

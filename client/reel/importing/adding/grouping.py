@@ -1,7 +1,7 @@
 """Sends the commands of several small conversations as one, so that they are one commit.
 
-A history may have thousands of sessions of a turn or two. One by one, the agent of each is a commit, and its messages
-are another one.
+A history may have thousands of sessions of a turn or two. Sent one by one, each takes two commits: one for its agent,
+and one for its messages.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from reel.importing.adding.pipeline import Pipeline, Taker
 from reel.requests import Call
 from reel.wire.msgpack_codec import packed
 
-# The daemon takes 100 commands at once. The events of so many bytes are read in a few milliseconds.
+# The daemon accepts 100 commands at once. It reads events of so many bytes in a few milliseconds.
 _MOST, _BYTES = 100, 64 << 10
 # A stretch with more events is sent by itself.
 _FEW = 32
@@ -22,13 +22,13 @@ _CREATED = 1
 
 
 class Made(NamedTuple):
-    """An agent that was created with other commands."""
+    """An agent that was created together with other commands."""
 
     id: str
 
 
 class _Waiting(NamedTuple):
-    """A command by itself, who receives its reply, and the command as a part of one on several agents."""
+    """A command, what receives its reply, and the command as a part of one on several agents."""
 
     call: Call[Any]
     take: Taker
@@ -36,7 +36,7 @@ class _Waiting(NamedTuple):
 
 
 class Grouping:
-    """Has a pipeline, and lets small commands wait for others.
+    """A pipeline in which small commands wait for others, to be sent together.
 
     If one of them is refused, each is sent again by itself.
 
@@ -48,7 +48,7 @@ class Grouping:
         self._pipeline = pipeline
         self._waiting: list[_Waiting] = []
         self._size = 0
-        # The agents that the waiting commands are about; and those among them that are created, and have no more.
+        # The agents of the waiting commands, and those among them that are created and have no other command yet.
         self._agents: set[str] = set()
         self._made: set[str] = set()
         # Whether commands were sent again since the pipeline was drained.
@@ -66,7 +66,7 @@ class Grouping:
             self.flush()
             is_first = False
         part = call
-        if is_first:  # the head that it expects is that of the agent which is made with it
+        if is_first:  # it expects the head of the agent that is created with it
             part = call._replace(params={name: value for name, value in call.params.items() if name != "if_seq"})
             self._made.discard(agent)
         elif call.method == "create":

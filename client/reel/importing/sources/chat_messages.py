@@ -1,7 +1,7 @@
 """Reads the messages of agents that keep them in the form of Chat Completions.
 
-Only what has a meaning there becomes a block. What an agent writes beside it, such as its own ids, would else be sent
-to an API, which refuses it.
+Only the fields of that format become blocks. Others, such as the ids of an agent, would be sent to an API, which
+refuses them.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from reel.providers.openai import PROVIDER
 from reel.providers.openai_chat import read_message
 from reel.providers.refusals import Refusals
 
-# Who says what: an instruction in the middle of a conversation is said to the model.
+# Who speaks in each role: an instruction in the middle of a conversation is said to the model.
 ROLES = {"user": "user", "assistant": "assistant", "tool": "user", "system": "user", "developer": "user"}
 _SAID = ("content", "tool_calls", "reasoning_content", "refusal")
 # The fields of which blocks are made.
@@ -32,7 +32,7 @@ class ChatMessages:
     """Reads the messages of one conversation.
 
     Args:
-        counts: how often something of a type was refused; is added to.
+        counts: receives how often something of each type was refused.
     """
 
     def __init__(self, counts: Counter[str]) -> None:

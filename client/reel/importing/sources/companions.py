@@ -1,4 +1,4 @@
-"""Reads files beside a source, with what a tool says of a session as a whole."""
+"""Reads files beside a source, in which a tool describes a session as a whole."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from reel.importing.values import parse_record
 
 
 def companion(path: Path, counts: Counts) -> Json:
-    """Return the object in a file beside a source; empty if there is none, or if it is damaged, which is reported."""
+    """Return the object in a file beside a source; empty if there is no file, or it is damaged, which is reported."""
     try:
         with open_regular(str(path)) as file:
             data = file.read(MAX_LINE + 1)
@@ -30,7 +30,7 @@ def companion(path: Path, counts: Counts) -> Json:
 
 
 def newest(modified: int, path: Path) -> int:
-    """Return when a source was written last, with the file beside it, which is written after it."""
+    """Return when a source or the file beside it was written last, in nanoseconds since the epoch."""
     try:
         return max(modified, path.lstat().st_mtime_ns)
     except OSError:

@@ -1,7 +1,7 @@
 """Sessions that a tool made from others, each a file of its own.
 
-A session after a fork or a rewind begins with the messages of its origin, under the same ids. One after a compaction,
-or of a sub-agent, has none of them: it names its origin, and is no fork.
+A session after a fork or a rewind begins with the messages of its origin, under the same ids. A session after a
+compaction, or of a sub-agent, has none of them: it names its origin, but is not a fork.
 """
 
 import re
@@ -16,14 +16,14 @@ from reel.importing.values import name_of
 
 # The tag with the name of the conversation that a session was made from.
 PARENT = "parent"
-# What a tool says of a session begins with its id, and that of its origin.
+# The ids of a session and of its origin are in the first bytes of what a tool says about it.
 _BEGINNING = 4096
 _ID = re.compile(r'"session_id":\s*"([^"\\]+)"')
 _PARENT_ID = re.compile(r'"parent_session_id":\s*"([^"\\]+)"')
 
 
 class Offspring(NamedTuple):
-    """A session, and what tells whether it is a fork.
+    """A session, with the id that shows whether it is a fork.
 
     Args:
         source: its source; its tag ``parent`` names its origin.

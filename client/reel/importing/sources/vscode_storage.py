@@ -8,7 +8,7 @@ _SERVERS = (".vscode-server/data", ".vscode-server-insiders/data", ".cursor-serv
 
 
 def user_directories(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the directories of the person in each editor, also of one that runs for another machine."""
+    """Yield the person's directory of each editor, also of a server that runs for an editor on another machine."""
     home = Path(environment.get("HOME", "/"))
     configured = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     for base in (configured, home / "Library/Application Support"):

@@ -1,4 +1,4 @@
-"""Grok Build: a directory for each session, with what the model gets now as JSON lines."""
+"""Grok Build: a directory for each session, with the messages that its model gets now as JSON lines."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ from reel.providers.refusals import Refusals
 NAME = "grok-build"
 _FILE, _ABOUT = "chat_history.jsonl", "summary.json"
 _ADDRESSES = ("data:", "https://", "http://")
-# The fields of each type of row that its blocks have, or that are about the request.
+# For each type of row, the fields that become blocks, or that are about the request.
 _FIELDS = {
     "system": {"type", "content"},
     "user": {"type", "content", "synthetic_reason", "cwd_generation", "prior_turn_interrupt", "prompt_index"},
@@ -190,7 +190,7 @@ class Session(JsonLines):
 
 
 def _says_nothing(found: Json, kind: str) -> bool:
-    """Return whether a row has not what its type says it has."""
+    """Return whether a row lacks what its type promises."""
     if kind == "reasoning":
         return not (found.get("summary") or found.get("content") or found.get("encrypted_content"))
     if kind == "backend_tool_call":

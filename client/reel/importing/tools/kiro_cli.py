@@ -25,7 +25,7 @@ _SUFFIX, _ABOUT = ".jsonl", ".json"
 _ROLES = {"Prompt": "user", "AssistantMessage": "assistant", "ToolResults": "user"}
 _CLEARED = "Clear"
 _RECORD = frozenset({"version", "kind", "data"})
-# The results are there once more, in a form of Kiro's own.
+# The results are in the content already; here they are in a form of Kiro's own.
 _DATA = frozenset({"message_id", "content", "meta", "results"})
 
 
@@ -35,7 +35,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions; a rewind makes another one, which begins as its origin does."""
+    """Find the sessions; a rewind makes a new one, which begins as its origin does."""
     problems: list[Problem] = []
     found: list[Offspring] = []
     for entry, records in record_files(root, f"*{_SUFFIX}", _is_record, problems):

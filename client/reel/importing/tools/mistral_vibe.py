@@ -1,4 +1,4 @@
-"""Mistral Vibe: a directory for each session, with its messages as JSON lines and what is known of it as a whole."""
+"""Mistral Vibe: a directory for each session, with its messages as JSON lines and a file about the session."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ _FILE, _ABOUT, _SUBAGENTS = "messages.jsonl", "meta.json", "agents"
 _REASONING = ("reasoning_state", "reasoning_signature")
 _OWN = ("message_id", "reasoning_message_id", "injected", "images", "user_display_content")
 _FIELDS = FIELDS | {*_REASONING, *_OWN}
-# What is known of a session and becomes a tag, a title, the prompt or a count; and what is about the program.
+# The fields about a session that become a tag, a title, the prompt or a count, and those about the program.
 _ABOUT_FIELDS = frozenset(
     {
         *("session_id", "parent_session_id", "start_time", "end_time", "git_branch", "environment", "model", "title"),
@@ -40,7 +40,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions; other files of the same name are of something else."""
+    """Find the sessions; files of the same name without messages belong to something else."""
     problems: list[Problem] = []
     found: list[Offspring] = []
     for entry, records in record_files(root, _FILE, _is_message, problems):
@@ -157,7 +157,7 @@ class Session(JsonLines):
         yield from self._usage()
 
     def _usage(self) -> Iterator[Kept]:
-        """Yield the tokens of all answers; one made from another session goes on with the count of that one."""
+        """Yield the tokens of all answers; a session made from another one goes on with its count."""
         stats = map_in(self._known, "stats")
         usage = {
             "prompt_tokens": stats.get("session_prompt_tokens"),

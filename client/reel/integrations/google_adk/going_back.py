@@ -1,9 +1,9 @@
-"""The state of a session in which somebody went back: what events changed that were taken back does not count.
+"""The state of a session in which somebody went back: changes of events that were taken back do not count.
 
-The values beside a conversation are the daemon's newest ones, whatever was undone. But in the framework, a session is
-its events, and each one's change of state is a part of it. So a session goes back to the state that it had at the place
-to which an undo, a rewind or a restore leads. What replaces messages, such as an edit or a summary, and what clears a
-conversation is no way back in this sense, and leaves the state as it is.
+The values that the daemon keeps beside a conversation stay whatever is undone. In the framework a session is its
+events, and each event brings its change of the state. So an undo, a rewind or a restore brings back the state that the
+session had at that place. What replaces messages, such as an edit or a summary, does not go back in this sense, and
+neither does clearing a conversation: both leave the state as it is.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _PAGE: Final = 10_000
 
 
 def went_back(client: Client, agent: str, head: int) -> bool:
-    """Whether an agent, or one that it was cloned from, has ever gone back until a seq."""
+    """Return whether an agent, or one that it was cloned from, had ever gone back by a seq."""
     return bool(client.history(agent, kinds=_BACK, last=1, before=head + 1, inherited=True).events)
 
 
 def those_gone_back(client: Client, agents: Iterable[str]) -> set[str]:
-    """Return those of some agents that have gone back by events of their own."""
+    """Return those of some agents whose own events include a going back."""
     given = [*agents]
     pages = client.pages(requests.histories(given, kinds=_BACK, limit=_PAGE)) if given else ()
     return {event["agent"] for page in pages for event in page.events}
 
 
 def state_left(client: Client, agent: str, head: int) -> Json:
-    """Return the state of an agent at a seq, without what was taken back until then.
+    """Return the state of an agent at a seq, without what had been taken back by then.
 
     Raises:
         NotFound: there is no such agent.
@@ -61,7 +61,7 @@ def state_left(client: Client, agent: str, head: int) -> Json:
 
 
 def _target(client: Client, agent: str, event: Event) -> int | None:
-    """Return the seq whose state an event leads to; ``None`` if it leaves the state."""
+    """Return the seq whose state an event brings back; ``None`` if it leaves the state as it is."""
     data = _data(event)
     if event["kind"] == "restore":
         # A redo leads to where the undo came from.
@@ -74,7 +74,7 @@ def _target(client: Client, agent: str, event: Event) -> int | None:
 
 
 def _data(event: Event) -> dict[str, int]:
-    """Return the data of an event; there is none if it changed on the disk."""
+    """Return the data of an event; empty if it is damaged."""
     try:
         found: dict[str, int] = json.loads(event["data_json"] or "{}")
     except ValueError:

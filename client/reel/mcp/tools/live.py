@@ -1,4 +1,4 @@
-"""Which conversations are being held: what counts is what was said in the last minutes."""
+"""Which conversations are going on now: those in which something was said in the last minutes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
     from reel.replies import AgentRow
 
-# How long ago something may have been said in a conversation that is still being held.
+# How long ago the last words of a conversation that goes on may be, in milliseconds.
 LIVE = 15 * 60_000
 
 
 def live_rows(rows: Iterable[AgentRow], tool: str, now: int) -> list[AgentRow]:
-    """Return the conversations that are being held, without those of sub-agents, the newest first.
+    """Return the conversations that go on now, without those of sub-agents, the newest first.
 
     Args:
-        rows: those of the directory.
+        rows: the conversations of the directory.
         tool: the tool that calls; empty if that is not known.
         now: the time, in milliseconds since the epoch.
     """

@@ -45,8 +45,8 @@ async def successors(desk: Desk, named: AgentInfo) -> list[AgentRow]:
 def following(ended: int, cleared: Iterable[Cleared]) -> list[AgentRow]:
     """Return which sessions may have followed one that ended then.
 
-    A window may have been cleared again and again: of sessions that follow each other, it is the last. Of those that
-    were held at once, nobody can tell.
+    A window may have been cleared several times: if the sessions followed each other, it is in the last one. If they
+    overlapped, it may be in any of them.
     """
     later = sorted((each for each in cleared if each.began >= ended), key=lambda each: each.began)
     is_chain = all(before.ended < after.began for before, after in pairwise(later))

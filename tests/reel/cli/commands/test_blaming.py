@@ -154,7 +154,7 @@ def test_without_git(reel: Reel, client: Client, name: str, place: Path, monkeyp
     ran = reel("blame", "a.py")
 
     assert 0 == ran.status
-    assert "git is not installed; without it, more lines are not known" in ran.err
+    assert "git is not installed; without its answer, fewer lines can be told" in ran.err
 
 
 def test_the_example(reel: Reel, place: Path) -> None:

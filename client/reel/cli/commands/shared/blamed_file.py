@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reel.cli.line.context import Context
     from reel.replies import Edit as Row
 
-# Bytes of a file that are read. Nobody writes a line of a larger one, and each line costs time.
+# The largest file, in bytes: nobody writes a larger one by hand, and each line takes time.
 _LARGEST = 8_000_000
 # How many milliseconds an answer waits for what was just said, and how many edits a page has.
 _PATIENCE, _PAGE = 500, 1000
@@ -47,7 +47,7 @@ def blamed_file(ctx: Context, path: str) -> Blamed:
     """Return a file with the writers of its lines. If git does not answer, a warning says so.
 
     Raises:
-        UsageError: the file is none, or not a text, or the daemon is older than this.
+        UsageError: there is no such file, it is not a text, or the daemon is older than this command.
     """
     text = _read(path)
     known = _history(ctx, os.path.realpath(path))
@@ -76,12 +76,12 @@ def _history(ctx: Context, path: str) -> Known | None:
     try:
         return git_history(path)
     except GitFailed as error:
-        ctx.out.warn(f"{error}; without it, more lines are not known")
+        ctx.out.warn(f"{error}; without its answer, fewer lines can be told")
         return None
 
 
 def _names(path: str, known: Known | None) -> list[str]:
-    """Return the paths that a file may be named by: as it was typed, as it is, in other worktrees, before a rename."""
+    """Return the paths that edits may name a file by: as typed, without links, in other worktrees, before a rename."""
     found = [os.path.abspath(path), os.path.realpath(path)]
     for place in (os.path.abspath(path), os.path.realpath(path)):
         directory, own = os.path.split(place)
@@ -106,7 +106,7 @@ def _edits(ctx: Context, paths: Sequence[str]) -> tuple[list[Row], int]:
             for page in ctx.client.pages(requests.edits(path, limit=_PAGE, wait=_PATIENCE)):
                 rows += [row for row in page.edits if row.deed != "ran"]
                 behind = max(behind, page.behind)
-    # Edits of one moment come in the opposite order of their calls.
+    # Edits of the same moment come in the reverse order of their calls.
     rows.reverse()
     return sorted(_once(rows), key=said), behind
 
@@ -117,7 +117,7 @@ def said(row: Row) -> int:
 
 
 def _once(rows: Iterable[Row]) -> list[Row]:
-    """Return edits without copies: a session that was continued in a new file has the calls of the one before."""
+    """Return edits, each once: a session that goes on in a new file repeats the calls of the old one."""
     found: dict[object, Row] = {}
     for row in sorted(rows, key=lambda row: row.id):
         found.setdefault((row.call, row.deed, row.path, said(row), row.before, row.after), row)
@@ -125,7 +125,7 @@ def _once(rows: Iterable[Row]) -> list[Row]:
 
 
 def steps_of(rows: Iterable[Row]) -> list[Edit[Row] | Look]:
-    """Return what was done to a file as blaming needs it. Of a text that is cut, nothing is certain."""
+    """Return edits as steps to replay. One whose text was cut is not certain."""
     return [
         Look(said(row))
         if row.deed == "read"

@@ -1,7 +1,7 @@
 """Copies of what messages say, in records that programs keep beside a conversation, found by comparing the content.
 
-Who stores a message may name the records that have it too, and the daemon redacts these with it. It cannot name those
-that come later, and older programs named none.
+A program that stores a message may name the records that repeat it, and the daemon redacts these too. It cannot name
+records that come later, and older programs name none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reel.said.blocks import InvalidRecord
 from reel.said.messages import Event
 from reel.said.records import message_from_record
 
-# The kinds of records that programs keep: values, which they can do without, and what they may need as a whole.
+# The kinds of records that programs keep: values, which they can do without, and others, which they may need whole.
 VALUES = ("state",)
 OTHERS = ("command", "note")
 # Shorter texts, such as a yes, are in many records that have nothing to do with them.
@@ -27,12 +27,12 @@ _LEVELS = 3
 
 
 def words_of(ctx: Context, agent: str, seqs: list[int]) -> frozenset[str]:
-    """Return what some messages say, as records of programs may have it."""
+    """Return what some messages say, in each form in which records of programs may have it."""
     return frozenset(form for seq in seqs for text in _texts(ctx, agent, seq) for form in _forms(text))
 
 
 def records_with(ctx: Context, agent: str, words: frozenset[str], *kinds: str) -> list[int]:
-    """Return the seqs of the records in a conversation's past that have words.
+    """Return the seqs of the records in a conversation's past that have any of some words.
 
     Args:
         ctx: the command's context.
@@ -81,7 +81,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield a text as it is, and as JSON writes it, also within the text of other JSON."""
+    """Yield a text as it is, as JSON writes it, and as JSON within JSON does."""
     for is_ascii in (False, True):
         form = text
         for _ in range(_LEVELS):

@@ -19,7 +19,7 @@ _PAGE = 1000
 
 
 def edits(ctx: Context, most: int | None, **asked: Any) -> list[Edit]:
-    """Return the newest edits, the newest first; tell a person if there may be more that are not known yet.
+    """Return edits, the newest first; warn if the daemon has not collected all of them yet.
 
     Args:
         ctx: the command's context.

@@ -1,4 +1,4 @@
-"""Runs git so that it runs nothing itself and waits for nobody: no monitor, no converter, no pager, no network."""
+"""Runs git so that it starts no other program and waits for nobody: no monitor, converter, pager or network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 LIMIT = 2.0
 _GIT = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-# What git says of a file that it does not know, in a repository or outside.
+# What git says about a file that it does not know, in a repository or outside.
 _UNKNOWN = (
     "not a git repository",
     "no such path",
@@ -58,7 +58,7 @@ class Git:
             end = answer.find(b"\n", at)
             *_, kind, size = [b"", *answer[at:end].split(b" ")]
             at = end + 1
-            if size.isdigit():  # otherwise it says that there is none
+            if size.isdigit():  # otherwise the answer is "missing"
                 if kind == b"blob":
                     found[name] = answer[at : at + int(size)].decode(errors="replace")
                 at += int(size) + 1

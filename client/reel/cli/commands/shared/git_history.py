@@ -1,6 +1,6 @@
-"""What git knows of a file: the commit that each line of its newest version came with, and the texts around it.
+"""What git knows of a file: the commit that brought each line of its newest version, and the texts around it.
 
-git is asked about commits alone: to compare them with the file, it could run a filter that the repository names.
+git is asked only about commits: to compare one with the file on the disk, it might run a filter of the repository.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
 
 class _Blamed(NamedTuple):
-    """A commit that lines came with: the file's path in it, the commit before, and the path there; empty for none."""
+    """A commit that brought lines: the file's path in it, the commit before, and the path there; empty for none."""
 
     path: str
     before: str = ""
@@ -47,7 +47,7 @@ def git_history(path: str) -> Known | None:
     """Return what git knows of a file; None if it is in no commit.
 
     Args:
-        path: the file itself, no link to it.
+        path: the file itself, not a link to it.
 
     Raises:
         GitFailed: git is not there, takes too long, or cannot read the repository.
@@ -55,7 +55,7 @@ def git_history(path: str) -> Known | None:
     directory, own = os.path.split(path)
     git = Git(directory or ".")
     place = git.ask("rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository").split("\n")
-    # A commit counts even if people have git ignore it: it wrote the line as it stands.
+    # Commits that people tell git to ignore count too: they wrote the line as it stands.
     options = ("--no-textconv", "--ignore-revs-file=", "--porcelain")
     blamed, origins = _read_blame(git.ask("blame", *options, "HEAD", "--", own) if place[1:] else "")
     if not origins:
@@ -69,7 +69,7 @@ def git_history(path: str) -> Known | None:
     texts = git.texts([f"HEAD:{names[0]}", *_objects(blamed)])
     newest = texts.get(f"HEAD:{names[0]}", "")
     if not listed or len(lines_of(newest)) != len(origins):
-        raise GitFailed("git's answers do not fit together")
+        raise GitFailed("git's answers contradict each other")
     versions = {
         commit: version
         for commit, row in blamed.items()
@@ -89,7 +89,7 @@ def _objects(blamed: Mapping[str, _Blamed]) -> list[str]:
 def _version(
     commit: str, row: _Blamed, listed: Mapping[str, _Listed], texts: Mapping[str, str], *, is_shallow: bool
 ) -> Version | None:
-    """Return a commit as blaming needs it; None if what was before it is not known for certain."""
+    """Return a commit as a version of the file; None if what was before it is not certain."""
     text = texts.get(f"{commit}:{row.path}")
     own = listed.get(commit)
     if text is None or own is None or len(own.before) > 1:

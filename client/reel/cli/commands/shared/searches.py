@@ -141,7 +141,7 @@ def with_whole_names(asked: Methods, query: str, *, strict: bool) -> str:
 
 
 def as_people_read(asked: Methods, hits: list[Named]) -> list[Named]:
-    """Return hits, or edits, with the short forms of their conversations' names: one request, if a name has one."""
+    """Return hits, or edits, with the short forms of their conversations' names; asks once if a name has one."""
     if not any(next(short_forms(hit.name), None) for hit in hits):
         return hits
     if asked.server is None:

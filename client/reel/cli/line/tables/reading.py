@@ -17,7 +17,7 @@ _WITHOUT = option(
     metavar="KIND",
     action="append",
     choices=tuple(sorted(KNOWN)),
-    help="no events of this kind, such as command, which programs keep for themselves; may be repeated",
+    help="leave out this kind of event, such as command, which programs keep for themselves; may be repeated",
 )
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
 _COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
@@ -199,7 +199,7 @@ COMMANDS = (
             _NO_PAGER,
         ),
         notes="It knows the tools of Claude Code, Codex, opencode, Gemini CLI and pi, and\n"
-        "those of other programs that are named and called alike. The newest is last.\n"
+        "tools of other programs with the same names and arguments. The newest is last.\n"
         "What failed or was denied is left out; a command that failed is listed, with its\n"
         "exit status if the tool says it. With --json it has the texts that were replaced\n"
         "and written, too. Which conversations touched a file: reel search file:PATH",
@@ -263,11 +263,11 @@ COMMANDS = (
         "reel blame src/app.py\n  reel blame src/app.py:12",
         (_COLOR, _NO_PAGER),
         notes="It finds the edits of the file in all conversations, and compares them with the\n"
-        "file and with git. What a person wrote, or what two edits may have written, is\n"
-        "not known, and is a - here; lines such as } are known only between others. With\n"
-        "gone, the message is not in its conversation now: it was undone, rewound or\n"
-        "compacted. With PATH:LINE, it says what was asked. git has two seconds. Exits\n"
-        "with status 1 if nothing is known.",
+        "file and with git. A - stands for a line that a person wrote, or that two edits\n"
+        "may have written; lines such as } are known only between other known lines.\n"
+        "gone says that the message is no longer in its conversation: it was undone,\n"
+        "rewound or compacted. With PATH:LINE, it says what was asked. git may take two\n"
+        "seconds. Exits with status 1 if nothing is known.",
     ),
     Command(
         "tree",

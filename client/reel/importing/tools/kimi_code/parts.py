@@ -1,4 +1,4 @@
-"""Reads the parts of messages in Kimi Code's form, and says which fields of theirs are left out."""
+"""Reads the parts of messages in Kimi Code's form, and tells which of their fields are left out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from reel.providers.metadata import opaque_block
 from reel.providers.openai_chat_reasoning import thought
 
 NAME = "kimi-code"
-# The parts that are media: the field with the address, and the type if the address does not say it.
+# The parts that are media: the field with the address, and the MIME type if the address does not name it.
 _MEDIA = {
     "image_url": ("imageUrl", ANY_PICTURE),
     "audio_url": ("audioUrl", "audio/*"),
@@ -27,7 +27,7 @@ def parts_in(content: Any) -> list[Any]:
 
 
 def block_of(part: Any, model: str) -> Json:
-    """Return the block of a part; one that has no form here is kept whole, as is what is in a file of its own."""
+    """Return the block of a part. A part of an unknown form is kept whole, and so is one that names a file."""
     kind = text_in(part, "type")
     if type(part) is str:
         return text_block(part)
@@ -44,7 +44,7 @@ def block_of(part: Any, model: str) -> Json:
 
 
 def left_out_of(parts: list[Any]) -> Iterator[str]:
-    """Yield the fields of parts that their blocks do not have; what is kept whole has all of them."""
+    """Yield the fields of parts that their blocks lack; a part that is kept whole lacks none."""
     for part in parts:
         kind = text_in(part, "type")
         if type(part) is not dict or block_of(part, "")["type"] == "opaque":

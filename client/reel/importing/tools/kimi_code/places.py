@@ -18,14 +18,14 @@ def places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 class Place(NamedTuple):
-    """What the place of a log says: the name of its conversation, and of that of the agent that started it."""
+    """What the place of a log tells: the name of its conversation, and of that of the agent that started it."""
 
     name: str
     parent: str = ""
 
 
 def place_of(path: Path) -> Place:
-    """Return what the place of a log says."""
+    """Return what the place of a log tells."""
     agent = path.parent
     if agent.parent.name != _AGENTS:
         return Place(name_of(NAME, agent.name))

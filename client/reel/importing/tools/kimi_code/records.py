@@ -1,6 +1,6 @@
 """The records of a log of Kimi Code: which ones say something, and which of their fields are used."""
 
-# Records that say nothing of the conversation, by the beginnings of their types.
+# Records that say nothing about the conversation, by the beginnings of their types.
 IGNORED = {
     "metadata": "beginning of a file",
     **dict.fromkeys(("tools.set_", "tools.reset_", "tools.register_", "tools.unregister_"), "list of tools"),
@@ -11,7 +11,7 @@ IGNORED = {
     **dict.fromkeys(("plan_mode.", "swarm_mode.", "tower_mode.", "runtime.", "plugin.", "cron."), "settings"),
     **dict.fromkeys(("token_counting.", "context.update_token_count"), "size of the conversation"),
 }
-# Records that are kept as notes; the others are unknown, and are kept as well.
+# Records that are kept as notes, as are those of unknown types.
 NOTES = ("turn.", "goal.", "task.", "plan.", "tools.update_store", "micro_compaction.", "forked")
 FIELDS = frozenset({"type", "time", "agentId"})
 CONFIG = FIELDS | {

@@ -88,7 +88,7 @@ class Session(JsonLines):
             yield from self._read_other(found, kind, line)
 
     def _take_message(self, found: Json, message: Json, line: int) -> Iterator[Step]:
-        """Read a message; one that comes while calls wait for their results comes after these."""
+        """Read a message; if calls wait for their results, it is held back until these are there."""
         if self._asked is not None and self._asked[0].get("input") == message.get("content"):
             self._asked = None
             self.counts.ignore(REPEATED_PROMPT)
@@ -124,7 +124,7 @@ class Session(JsonLines):
         self._live.append(live_of(message, ref))
 
     def _metadata(self, message: Json, role: str) -> Json:
-        """Return who wrote a message: the model, or the tool in the name of the person."""
+        """Return who wrote a message: the model, or the tool on behalf of the person."""
         if role == "assistant":
             return made_by(NAME, self._model)
         origin = map_in(message, "origin")
@@ -140,7 +140,7 @@ class Session(JsonLines):
         return call_of(found, text_in(found, "id"), found.get("arguments"))
 
     def _result(self, ident: str, blocks: list[Json], found: Json) -> Json:
-        """Return the result of a call, with the note that the model gets beside it."""
+        """Return the result of a call, with the note that the model gets with it."""
         note = text_in(found, "note")
         parts = [*blocks, text_block(note)] if note else blocks
         content = shortest([fitting(block, "tool_result", self._refusals) for block in parts])
@@ -195,7 +195,7 @@ class Session(JsonLines):
             yield from self._say(found, message, line)
 
     def _configure(self, found: Json, line: int) -> Iterator[Step]:
-        """Take the model, the directory and the prompt of the system."""
+        """Read the model, the directory and the system prompt."""
         self.counts.map()
         self.counts.left_out.update(other_fields(found, CONFIG))
         self._model = text_in(found, "modelAlias") or self._model
@@ -228,7 +228,7 @@ class Session(JsonLines):
         yield from self._go_back(found, len(self._live) if stays is None else stays)
 
     def _go_back(self, found: Json, stays: int) -> Iterator[Step]:
-        """Go back to the message after which so many stay."""
+        """Go back to so many of the first messages."""
         yield from self._settle()
         self.counts.map()
         self.counts.left_out.update(other_fields(found, {*FIELDS, "count"}))
@@ -269,7 +269,7 @@ class Session(JsonLines):
         yield Kept("note", ref, text, {NAME: encode(found)}, milliseconds(found.get("time")), line)
 
     def _unused(self, ref: str, found: Any) -> str:
-        """Return a ref for something new: another one if something else has it."""
+        """Return a ref for something new: a different one if something else has it already."""
         name = ref if ref not in self._refs else f"{ref}-{self._number}-{digest(encode(found, ascii_only=True))}"
         self._refs.add(name)
         return name
@@ -288,7 +288,7 @@ class Session(JsonLines):
 
 
 def _summary_in(found: Json) -> str:
-    """Return what the model gets of a compaction; empty if the record has none."""
+    """Return the summary that the model gets after a compaction; empty if the record has none."""
     summary = text_in(found, "contextSummary") or text_in(found, "summary")
     parts = list_in(map_in(found, "summary"), "content")
     return summary or "".join(text_in(part, "text") for part in parts)

@@ -11,7 +11,7 @@ _END = _PLACE | {
     *("usage", "finishReason", "providerFinishReason", "rawFinishReason", "messageId", "llmFirstTokenLatencyMs"),
     *("llmStreamDurationMs", "llmRequestBuildMs", "llmServerFirstTokenMs", "llmServerDecodeMs", "llmClientConsumeMs"),
 }
-# What the program shows of a call says nothing that is not in its arguments.
+# What the program shows of a call is in its arguments as well.
 _CALL = _PLACE | {"toolCallId", "name", "args", "extras", "description", "display"}
 _RESULT = _PLACE | {"toolCallId", "parentUuid", "result"}
 _OUTPUT = frozenset({"output", "isError", "note"})
@@ -38,7 +38,7 @@ class Event(NamedTuple):
     """What happened in a step.
 
     Args:
-        left_out: the fields of which nothing is made.
+        left_out: the fields that are not used.
         step: the step; empty if the event does not name it.
         part: a part of what was said.
         call: a call.

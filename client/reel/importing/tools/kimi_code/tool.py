@@ -15,7 +15,7 @@ from reel.importing.values import name_of, text_in
 
 
 def _discover(root: Path) -> Found:
-    """Find the logs; those of earlier versions, which have other records, are of something else."""
+    """Find the logs, without those of earlier versions, which have other records."""
     problems: list[Problem] = []
     sources = [_source(entry) for entry, _ in record_files(root, FILE, _is_record, problems)]
     return Found(forks_last(sources), problems)

@@ -29,14 +29,14 @@ from reel.importing.values import list_in, map_in, milliseconds, parse_record, t
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
 
-# Events that say nothing of the conversation.
+# Events that say nothing about the conversation.
 _IGNORED = {
     "ConversationStateUpdateEvent": "state of the conversation",
     "CondensationRequest": "progress of a turn",
     **dict.fromkeys(("TokenEvent", "StreamingDeltaEvent"), "progress of a turn"),
     "LLMCompletionLogEvent": "log of a request, which has the whole conversation",
 }
-# Events that are kept as notes, with the field that has their text; the others are unknown, and are kept as well.
+# Events that are kept as notes, as are those of unknown kinds; each with the field that has its text.
 _NOTES = {"ConversationErrorEvent": "detail", "PauseEvent": "", "HookExecutionEvent": "", "InterruptEvent": ""}
 _ANSWERS = ("MessageEvent", "ActionEvent")
 
@@ -52,7 +52,7 @@ class Conversation:
     """A conversation that is being read.
 
     Args:
-        source: the location of what is known of it as a whole, or of its first event.
+        source: the location of the file about it as a whole, or of its first event.
     """
 
     def __init__(self, source: Source) -> None:
@@ -149,7 +149,7 @@ class Conversation:
             yield answer._replace(parts=tuple(parts))
 
     def _condense(self, found: Json, ref: str, sent: int | None) -> Iterator[Step]:
-        """Put a summary in the place of what is forgotten: some of the beginning may stay before it."""
+        """Put a summary in the place of the forgotten events; some at the beginning may stay before it."""
         yield from self._finish_answer()
         self.counts.map()
         self.counts.left_out.update(left_out_of(found))

@@ -17,7 +17,7 @@ from reel.providers.refusals import Refusals
 NAME = "openhands"
 _EVENT = frozenset({"id", "timestamp", "source", "kind"})
 _THOUGHTS = frozenset({"reasoning_content", "thinking_blocks", "responses_reasoning_item"})
-# The fields of the events of which something is made. An action is what its call asks for, in a form of OpenHands' own.
+# The fields of events that are used. An action repeats what its call asks for, in a form of OpenHands' own.
 FIELDS = {
     "SystemPromptEvent": _EVENT | {"system_prompt", "dynamic_context", "tools"},
     "MessageEvent": _EVENT | {"llm_message", "llm_response_id", "activated_skills", "extended_content"},
@@ -37,7 +37,7 @@ _CALL = frozenset({"id", "responses_item_id", "name", "arguments", "origin"})
 
 
 def says_nothing(found: Json) -> bool:
-    """Return whether an event has not what its kind says it has."""
+    """Return whether an event lacks what its kind promises."""
     match found.get("kind"):
         case "SystemPromptEvent":
             return not text_in(map_in(found, "system_prompt"), "text")
@@ -123,7 +123,7 @@ def _result(found: Json, refusals: Refusals) -> Json:
 
 
 def left_out_of(found: Json) -> Iterator[str]:
-    """Yield the fields of an event that its blocks do not have."""
+    """Yield the fields of an event that its blocks lack."""
     kind = found["kind"]
     yield from other_fields(found, FIELDS[kind], f"{kind}.")
     parts = [*list_in(found, "thought"), *list_in(found, "extended_content")]

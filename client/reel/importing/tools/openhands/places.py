@@ -16,13 +16,13 @@ def places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def number_of(name: str) -> int | None:
-    """Return the number of an event, which the name of its file begins with; ``None`` if it is no such name."""
+    """Return the number of an event, from the name of its file; ``None`` if the name has none."""
     found = _EVENT.fullmatch(name)
     return int(found[1]) if found is not None else None
 
 
 def directory_of(path: Path) -> Path:
-    """Return the directory of the conversation that a file is of."""
+    """Return the directory of the conversation that a file belongs to."""
     return path.parent.parent if path.parent.name == EVENTS else path.parent
 
 

@@ -12,7 +12,7 @@ from reel.importing.values import name_of
 
 
 def _discover(root: Path) -> Found:
-    """Find the conversations; one without events has nothing to read."""
+    """Find the conversations that have events."""
     problems: list[Problem] = []
     files: dict[Path, list[Entry]] = {}
     has_events: set[Path] = set()
@@ -27,7 +27,7 @@ def _discover(root: Path) -> Found:
 
 
 def _source(place: Path, entries: list[Entry]) -> Source:
-    """Return the source of a conversation, which is as large and as new as its files together."""
+    """Return the source of a conversation: its files have one size and one time together."""
     named = next((entry for entry in entries if entry.path.name == STATE), min(entries))
     size, modified = sum(entry.size for entry in entries), max(entry.modified for entry in entries)
     return Source(str(named.path), name_of(NAME, place.name), size, modified)

@@ -13,7 +13,7 @@ _LINES = ".jsonl"
 _LONGEST = 4 * MAX_LINE
 _REQUESTS = re.compile(rb'"requests"\s*:\s*(?=\[)')
 _FIRST_KEYS = ("requestId", "message", "variableData", "response")
-# The kind of the first line of a log, which has the session as it was.
+# The kind of the first line of a log, which has the session as it was when the log began.
 _BEGIN = 0
 
 
@@ -28,7 +28,7 @@ def is_log(found: Json) -> bool:
 
 
 def read_session(source: Source, counts: Counts) -> Json:
-    """Return a session as its file says; of a damaged one, what is readable.
+    """Return the session in a file; of a damaged one, what is readable.
 
     Raises:
         OSError: the file cannot be read.
@@ -93,7 +93,7 @@ def _change(state: dict[str, Any], change: Json) -> bool:
 
 
 def _inside(place: Any, key: Any) -> Any:
-    """Return what is at a key of an object, or at a place of a list; ``None`` if nothing is."""
+    """Return what is at a key of an object, or at a place of a list; ``None`` if there is nothing."""
     if type(place) is dict and type(key) is str:
         return place.get(key)
     if type(place) is list and type(key) is int and 0 <= key < len(place):

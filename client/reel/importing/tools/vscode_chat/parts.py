@@ -68,7 +68,7 @@ def is_progress(part: Any) -> bool:
 
 
 def shown_block(part: Any) -> Json:
-    """Return the block of a part of what is shown; what is no text is kept whole."""
+    """Return the block of a part of what is shown; a part that is not a text is kept whole."""
     kind = text_in(part, "kind")
     content = map_in(part, "content") or part
     if kind in _TEXTS and type(content) is dict and type(content.get("value")) is str:
@@ -92,7 +92,7 @@ def thought_in(value: Any) -> str:
 
 
 def left_out_of_shown(part: Any) -> Iterator[str]:
-    """Yield the fields of a part of what is shown that its block does not have."""
+    """Yield the fields of a part of what is shown that its block lacks."""
     if shown_block(part)["type"] == "opaque":
         return
     kind, content = text_in(part, "kind"), map_in(part, "content")
@@ -102,7 +102,7 @@ def left_out_of_shown(part: Any) -> Iterator[str]:
 
 
 def left_out_of_result(found: Any) -> Iterator[str]:
-    """Yield the fields of the result of a call that its block does not have."""
+    """Yield the fields of the result of a call that its block lacks."""
     yield from other_fields(as_map(found), _RESULT, "toolCallResults.")
     for part in list_in(found, "content"):
         if type(part) is dict and _value_block(part)["type"] == "text":
@@ -110,7 +110,7 @@ def left_out_of_result(found: Any) -> Iterator[str]:
 
 
 def left_out_of_prompt(request: Json) -> Iterator[str]:
-    """Yield the fields of what was asked that its blocks do not have."""
+    """Yield the fields of a prompt that its blocks lack."""
     yield from other_fields(map_in(request, "message"), {"text", "parts"}, "message.")
     yield from other_fields(map_in(request, "variableData"), {"variables", "version"}, "variableData.")
     for part in list_in(map_in(request, "message"), "parts"):

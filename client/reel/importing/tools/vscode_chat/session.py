@@ -29,7 +29,7 @@ from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 
 WORKSPACE = "workspace.json"
-# The fields of which something is made, or that are about the editor.
+# The fields that are used, or that are about the editor.
 _SESSION = frozenset(
     {
         *("version", "sessionId", "creationDate", "lastMessageDate", "customTitle", "requests", "isImported"),
@@ -116,7 +116,7 @@ class Session:
             return
         is_open = request.get("result") is None and request.get("isCanceled") is not True
         if is_open and is_last and may_go_on(self.source.modified // 1_000_000):
-            # The prompt waits as well: what the model got of it is written with the answer.
+            # The prompt waits as well: the form in which the model got it is written with the answer.
             postpone(self.counts, 1 + len(list_in(request, "response")))
             return
         model = text_in(request, "modelId")
@@ -130,7 +130,7 @@ class Session:
             yield from self._note({key: request[key] for key in more}, f"{ref}/more", None, sent)
 
     def _ask(self, request: Json, metadata: Json, ref: str, typed: str, sent: int | None) -> Iterator[Step]:
-        """Yield a prompt as the model got it; what was typed is beside it if it is not the same."""
+        """Yield a prompt as the model got it, with what was typed beside it."""
         self.counts.map()
         self.counts.left_out.update(left_out_of_prompt(request))
         rendered = [*list_in(metadata, "renderedGlobalContext"), *list_in(metadata, "renderedUserMessage")]

@@ -15,7 +15,7 @@ from reel.importing.values import name_of
 
 _SUFFIXES = (".json", ".jsonl")
 _SESSIONS, _WITHOUT_WORKSPACE = "chatSessions", "emptyWindowChatSessions"
-# What an exported session has among its first keys.
+# Keys at the beginning of an exported session.
 _KEYS, _BEGINNING = ('"responderUsername"', '"requesterUsername"'), 4096
 
 
@@ -27,7 +27,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions, also exported ones; of one that is in two forms, the newer file."""
+    """Find the sessions, exported ones included; of a session in two forms, the newer file."""
     problems: list[Problem] = []
     entries = files_below(root, _SUFFIXES, problems)
     sources = [
