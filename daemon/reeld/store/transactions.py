@@ -184,8 +184,8 @@ class EventWriter:
         # How many events were written since the last call of `take_written`, and the characters of their texts.
         self._written = 0
         self._size = 0
-        # Seconds that the last COMMIT took, nearly all of them for the sync.
-        self.synced_in = 0.0
+        # Seconds that COMMITs took since the last call of `take_synced`, also those that failed.
+        self._synced_in = 0.0
         self.failures = Failures(COMMITS, database)
         self._packer = LastingPacker()
 
@@ -227,6 +227,11 @@ class EventWriter:
         written, size, self._written, self._size = self._written, self._size, 0, 0
         return written, size
 
+    def take_synced(self) -> float:
+        """Return how many seconds COMMITs took since the last call, nearly all of them for the sync."""
+        seconds, self._synced_in = self._synced_in, 0.0
+        return seconds
+
     def take_moved(self) -> frozenset[int]:
         """Return the agents to which others have written since the last call: none, because a file has one writer."""
         return frozenset()
@@ -259,8 +264,10 @@ class EventWriter:
             if any(map(_is_probe, transactions)):
                 _rewrite_header(connection)
             began = time.perf_counter()
-            cursor.execute("COMMIT")
-            self.synced_in = time.perf_counter() - began
+            try:
+                cursor.execute("COMMIT")
+            finally:
+                self._synced_in += time.perf_counter() - began
         except BaseException as error:
             if connection.in_transaction:
                 cursor.execute("ROLLBACK")

@@ -338,8 +338,10 @@ class Writer:
         self.events += events
         if events:
             self.commit_events.observe(events)
-            if self._pace is not None and is_small(events, size):
-                self._pace.note(self._event_writer.synced_in, in_loop=self._in_loop)
+        synced = self._event_writer.take_synced()
+        # A commit that failed held up the loop as well.
+        if self._pace is not None and synced and (events or self._in_loop) and is_small(events, size):
+            self._pace.note(synced, in_loop=self._in_loop)
         moved = self._event_writer.take_moved()
         if events or moved or loss:
             self.newest = self._event_writer.next_id - 1

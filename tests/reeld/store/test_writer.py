@@ -117,6 +117,29 @@ async def test_a_file_that_another_process_has_locked(path: str, monkeypatch: py
     assert [(3,)] == query(path, "SELECT count(*) FROM agents")
 
 
+@pytest.mark.file
+async def test_syncs_that_fail_leave_the_loop(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that takes long before it fails holds up the event loop twice in a minute at most."""
+    monkeypatch.setattr(pace, "_PROOF", 1)
+    monkeypatch.setattr(pace, "_FAST", PATIENCE)  # this disk may be slow
+    monkeypatch.setattr(pace, "_SLOW", PATIENCE)
+    async with open_store(path) as store:
+        await write(store, made(1))
+        monkeypatch.setattr(pace, "_STOP", 0.0)  # from now on, it takes long
+        await store._database.run(fail_at_commits)
+
+        assert [True, True, False] == await commit_threads(store, [made(2), made(3), made(4)])
+    assert [(1,)] == query(path, "SELECT count(*) FROM agents")
+
+
+def fail_at_commits(connection: sqlite3.Connection) -> None:
+    """Let each commit with an event fail at its end, where the disk would."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TEMP TABLE one (id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TEMP TABLE other (id REFERENCES one DEFERRABLE INITIALLY DEFERRED)")
+    connection.execute("CREATE TEMP TRIGGER late AFTER INSERT ON main.events BEGIN INSERT INTO other VALUES (1); END")
+
+
 async def test_only_what_was_written_is_counted(store: Store) -> None:
     """A failed transaction adds nothing to the number of events written."""
     await write(store, made(1), made(1), made(2, event(2)))
