@@ -83,6 +83,17 @@ def test_what_belonged_to_what_was_purged(client: Client) -> None:
     assert ["new"] == [row.name for row in client.agents(without_tag="private").agents]
 
 
+def test_nothing_remains_of_a_family_that_was_purged(client: Client) -> None:
+    """What remained of an agent for its sub-agents goes with the last of these, at once."""
+    for name, tags in {"secret": {"private": "yes"}, "child": {"parent": "secret"}}.items():
+        client.create(name, tags=tags)
+    for name in ("secret", "child"):
+        client.purge(name)
+    client.create("new", tags={"parent": "secret"})
+
+    assert ["new"] == [row.name for row in client.agents(without_tag="private").agents]
+
+
 def test_words_that_only_private_conversations_have(client: Client) -> None:
     """A search names no word instead of an unknown one to a reader from whom conversations are hidden."""
     client.add("secret", "the zeppelin is late", create=True)

@@ -306,34 +306,46 @@ def forget_agents(connection: Connection, below: int | None = None) -> int | Non
     query = "SELECT id, tags FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
     with transaction(connection):
         found = connection.execute(query, (below, _AGENTS)).fetchall()
-        names = {row: remains_of("", tags).names for row, tags in found}
-        parents = _parents(connection) if any(names.values()) else frozenset[str]()
-        rows = [*names]
-        for row in rows:
+        for row, _ in found:
             connection.execute(
                 "INSERT INTO purged_agents SELECT uid FROM agents WHERE id = ? ON CONFLICT DO NOTHING", (row,)
             )
-            if names[row] & parents:
-                continue
-            connection.execute(
-                "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
-                " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
-                {"row": row},
-            )
-            connection.execute(
-                "UPDATE agents SET head = (SELECT coalesce(max(place), 0) FROM ("
-                "SELECT max(seq) AS place FROM events WHERE agent = :row"
-                " UNION ALL SELECT max(source_at) FROM agents WHERE source = :row) AS places) WHERE id = :row",
-                {"row": row},
-            )
-    return rows[-1] if len(rows) == _AGENTS else None
+        names = {row: remains_of("", tags).names for row, tags in found}
+        parents = _parents(connection) if any(names.values()) else {}
+        while names:
+            held = frozenset(parents.values())
+            free = [row for row in names if not names[row] & held]
+            if not free:
+                break
+            for row in free:
+                del names[row]
+                if _forget_agent(connection, row):
+                    parents.pop(row, None)  # its own agent may go, too
+    return found[-1][0] if len(found) == _AGENTS else None
 
 
-def _parents(connection: Connection) -> frozenset[str]:
-    """Return digests of all names of agents that have sub-agents, or had."""
-    query = "SELECT name, tags FROM agents WHERE instr(tags, ?) > 0"
+def _forget_agent(connection: Connection, row: int) -> bool:
+    """Delete a purged agent, unless it has events left or is the source of another agent; return whether it is gone."""
+    deleted = connection.execute(
+        "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
+        " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
+        {"row": row},
+    ).rowcount
+    if not deleted:
+        connection.execute(
+            "UPDATE agents SET head = (SELECT coalesce(max(place), 0) FROM ("
+            "SELECT max(seq) AS place FROM events WHERE agent = :row"
+            " UNION ALL SELECT max(source_at) FROM agents WHERE source = :row) AS places) WHERE id = :row",
+            {"row": row},
+        )
+    return bool(deleted)
+
+
+def _parents(connection: Connection) -> dict[int, str]:
+    """Return a digest of the name of the agent that each sub-agent names, by the rows of the sub-agents."""
+    query = "SELECT id, name, tags FROM agents WHERE instr(tags, ?) > 0"
     found = connection.execute(query, (f'"{PARENT}": ',)).fetchall()
-    return frozenset(parent for name, tags in found if (parent := remains_of(name, tags).parent) is not None)
+    return {row: parent for row, name, tags in found if (parent := remains_of(name, tags).parent) is not None}
 
 
 def completion(pack: Pack) -> Plan[None]:
