@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reel.importing.steps import Back, Compacted, Kept, Said, Step
+from reel.importing.steps import About, Back, Compacted, Kept, Said, Step
 from reel.importing.tools.kimi_code.tool import TOOL
 from tests.reel.importing.records import Read
 
@@ -203,6 +203,24 @@ def test_a_prompt_without_its_message(tmp_path: Path) -> None:
     (kept,) = (step for step in Read(TOOL, log.write(tmp_path)).steps if isinstance(step, Kept))
 
     assert ("note", True) == (kept.kind, "Lost" in kept.data["kimi-code"])
+
+
+def test_a_prompt_whose_message_comes(tmp_path: Path) -> None:
+    """A prompt that was just written waits for its message, and is not kept beside it."""
+    log = Log().record("turn.prompt", input=[{"type": "text", "text": "Hi"}]).user("u1", "Hi")
+    *begun, message = [{**record, "time": 9_999_999_999_999} for record in log.records]
+    message["message"]["content"] = begun[-1]["input"]
+    path = log.write(tmp_path)
+    path.write_text("".join(json.dumps(record) + "\n" for record in begun))
+    (source,) = TOOL.discover(tmp_path).sources
+    reading = TOOL.open(source)
+    before, is_waiting = list(reading.steps()), reading.counts.unfinished
+    with path.open("a") as file:
+        file.write(json.dumps(message) + "\n")
+    after: list[Step] = [step for step in reading.steps() if not isinstance(step, About)]
+
+    assert ([], True) == (before, is_waiting)
+    assert ([("user", "Hi")], 1, False) == (said(after), len(after), reading.counts.unfinished)
 
 
 def test_sub_agents_and_forks(tmp_path: Path) -> None:

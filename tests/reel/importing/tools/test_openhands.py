@@ -126,11 +126,12 @@ def test_events_that_say_nothing(tmp_path: Path) -> None:
         event("ConversationErrorEvent", "e1", code="x", detail="too long"),
         event("ActionEvent", "a1"),
         event("HologramEvent", "h1"),
+        said("assistant", "", "m1"),
         said("user", "Hi", "u1"),
     ]
     found = Read(TOOL, save(tmp_path / "c1", *events).parent)
 
-    assert {"state of the conversation": 1, "repeated": 1} == found.counts.ignored
+    assert {"state of the conversation": 1, "repeated": 1, "empty": 1} == found.counts.ignored
     assert {"ActionEvent without content": 1, "HologramEvent": 1} == found.counts.unknown
     assert ["too long", None, None] == [step.content for step in found.steps if isinstance(step, Kept)]
 

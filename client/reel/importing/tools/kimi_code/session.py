@@ -275,14 +275,16 @@ class Session(JsonLines):
         return name
 
     def end(self) -> Iterator[Step]:
-        """Yield what is known by now; a step that may still go on is left for the next call."""
-        self.counts.unfinished = False
+        """Yield what is known by now; a step that may still go on, and a prompt, are left for the next call."""
+        begun: list[int | None] = []
         if self._open is not None and (self._open.blocks or self._open.results):
-            if may_go_on(self._open.sent or self.source.modified // 1_000_000):
-                self.counts.unfinished = True
-            else:
-                yield from self._settle()
-        yield from self._give_up_prompt()
+            begun.append(self._open.sent)
+        if self._asked is not None:
+            begun.append(milliseconds(self._asked[0].get("time")))
+        self.counts.unfinished = any(may_go_on(sent or self.source.modified // 1_000_000) for sent in begun)
+        if not self.counts.unfinished:
+            yield from self._settle()
+            yield from self._give_up_prompt()
         if self._about.has_begun:
             yield from self._about.end()
 

@@ -110,13 +110,14 @@ class Conversation:
             self.counts.ignore(_IGNORED[kind])
         elif kind not in FIELDS or says_nothing(found):
             yield from self._note(found, kind, ref, sent)
-        else:
+        elif blocks := read_blocks(found, self._refusals, self._model):
             self.counts.map()
             self.counts.left_out.update(left_out_of(found))
-            yield from self._say(found, kind, ref, sent)
+            yield from self._say(found, kind, ref, blocks, sent)
+        else:
+            self.counts.ignore("empty")
 
-    def _say(self, found: Json, kind: str, ref: str, sent: int | None) -> Iterator[Step]:
-        blocks = read_blocks(found, self._refusals, self._model)
+    def _say(self, found: Json, kind: str, ref: str, blocks: list[Json], sent: int | None) -> Iterator[Step]:
         role = "assistant" if kind == "ActionEvent" else text_in(map_in(found, "llm_message"), "role")
         response = text_in(found, "llm_response_id") if kind in _ANSWERS and role == "assistant" else ""
         if self._answer is not None and response and response == self._response:
@@ -124,8 +125,6 @@ class Conversation:
             self._live.append(Live(ref, is_prompt=False))
             return
         yield from self._finish_answer()
-        if not blocks:
-            return
         if kind == "MessageEvent" and role == "user":
             self._about.prompt(" ".join(block["text"] for block in blocks if block["type"] == "text"))
         yield from self._about.begin()
