@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from reel.reading.when_said import said_at
 from reel.reading.wording import flat
 from reel.replies import Edit
 from reel.touches.reading import touches
@@ -70,7 +71,7 @@ def habits(runs: Iterable[Edit]) -> list[Habit]:
 
 def chosen(made: Sequence[Habit], limit: int) -> list[Habit]:
     """Return the most frequent forms; the newest one takes the last place if it is not among them."""
-    newest = max(made, key=lambda habit: _said(habit.last), default=None)
+    newest = max(made, key=lambda habit: said_at(habit.last), default=None)
     first = list(made[:limit])
     return first if newest is None or newest in first else [*first[:-1], newest]
 
@@ -93,7 +94,3 @@ def following(messages: Iterable[Mapping[str, Any]], run: Edit, most: int) -> It
         yield touch
         if touch.command is not None and form_of(touch.command)[0] == form:
             return
-
-
-def _said(edit: Edit) -> int:
-    return edit.time if edit.sent is None else edit.sent

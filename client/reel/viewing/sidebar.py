@@ -5,6 +5,7 @@ from html import escape
 from itertools import islice
 
 from reel.reading.hits import PARTIAL, grouped
+from reel.reading.when_said import said_at
 from reel.reading.wording import PLUMBING, age
 from reel.replies import AgentRow, Hit, HitsPage
 from reel.viewing.frame import address, marked
@@ -90,7 +91,7 @@ def found(rows: list[AgentRow], page: HitsPage) -> Iterator[str]:
 
 
 def _hit(hit: Hit) -> str:
-    when = age(hit.time if hit.sent is None else hit.sent)
+    when = age(said_at(hit))
     if hit.live:
         target = address("/conversation", f"#m{hit.seq}", agent=hit.agent, around=hit.seq)
     else:

@@ -14,9 +14,11 @@ from reel.cli.commands.shared.searches import as_people_read
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
-from reel.cli.screen.blame_lines import blame_lines, said
+from reel.cli.screen.blame_lines import blame_lines
 from reel.reading.branches import KINDS
 from reel.reading.standing import Standing
+from reel.reading.turns import newest_question
+from reel.reading.when_said import said_at
 from reel.reading.wording import count, flat, full_time
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from reel.cli.commands.shared.blamed_file import Blamed
     from reel.replies import Edit
+    from reel.said.messages import Message
 
 _LINE = re.compile(r"(.+):(\d+)")
 # How many seqs before an edit what was asked is looked for: at first, and in each further attempt.
@@ -98,7 +101,7 @@ def _show_line(ctx: Context, path: str, found: Blamed, number: int) -> None:
     name = as_people_read(ctx.client, [writer])[0].name if ctx.out.terminal else writer.name
     tool = _tools(ctx, [writer]).get(writer.call, "")
     title = f"  {writer.title}" if writer.title else ""
-    ctx.out.line((name, "heading"), f"  #{writer.seq}", (f"  {ctx.clock(said(writer))}  {tool}{title}", "dim"))
+    ctx.out.line((name, "heading"), f"  #{writer.seq}", (f"  {ctx.clock(said_at(writer))}  {tool}{title}", "dim"))
     asked = _asked(ctx, writer)
     if asked is not None:
         ctx.out.line((f"  #{asked[0]} user  ", "user"), flat(asked[1]))
@@ -115,17 +118,17 @@ def _asked(ctx: Context, writer: Edit) -> tuple[int, str] | None:
     """Return what a person said last before an edit, and the seq of that message."""
     for back in _LOOK_BACK:
         since = max(writer.seq - back, 0)
-        found: tuple[int, str] | None = None
+        before: list[Message] = []
         # A position inside a command counts as the end of the command, which may be far away.
         for page in ctx.client.pages(requests.messages(writer.agent, since=since, limit=back, at=writer.seq)):
-            for message in page.messages:
-                words = "\n\n".join(block["text"] for block in message["content"] if block["type"] == "text")
-                if message["role"] == "user" and message["seq"] < writer.seq and words.strip():
-                    found = message["seq"], words
+            before += [message for message in page.messages if message["seq"] < writer.seq]
             if page.messages and page.messages[-1]["seq"] >= writer.seq:
                 break
-        if found is not None or not since:
-            return found
+        if question := newest_question(before):
+            words = "\n\n".join(block["text"] for block in question[0]["content"] if block["type"] == "text")
+            return question[0]["seq"], words
+        if not since:
+            break
     return None
 
 
@@ -160,7 +163,7 @@ def _documents(ctx: Context, path: str, found: Blamed, number: int | None) -> It
         row = {"path": path, "line": at, "text": text, "agent": None}
         if writer is not None:
             row |= {name: getattr(writer, name) for name in ("agent", "name", "title", "seq", "call", "live")}
-            row |= {"tool": tools.get(writer.call), "time": said(writer)}
+            row |= {"tool": tools.get(writer.call), "time": said_at(writer)}
             if number is not None:
                 standing, clones = _standing(ctx, writer)
                 asked = _asked(ctx, writer)

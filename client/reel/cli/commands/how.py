@@ -12,6 +12,7 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.edit_lines import deed
 from reel.reading.habits import chosen, following, habits
+from reel.reading.when_said import said_at
 from reel.reading.wording import age, count, full_time
 from reel.said.blocks import InvalidRecord
 from reel.said.records import message_from_record
@@ -97,7 +98,7 @@ def _lines(ctx: Context, habit: Habit, steps: list[Touch]) -> Iterator[Line]:
     last = habit.last
     yield [(habit.command, "heading")]
     ended = ", ".join(f"{'unknown' if each is None else each} ({times})" for each, times in habit.statuses.items())
-    when = told(last.time if last.sent is None else last.sent)
+    when = told(said_at(last))
     yield [
         "    ",
         (f"{count(habit.times, 'time')}, last {when} in {last.name} #{last.seq}; exit status {ended}", "dim"),

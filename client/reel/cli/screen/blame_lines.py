@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.when_said import said_at
 from reel.reading.wording import cells, cut, pad
 
 if TYPE_CHECKING:
@@ -39,9 +40,4 @@ def _columns(writer: Edit | None, tools: Mapping[str, str], told: Callable[[int]
     if writer is None:
         return (_UNKNOWN, "", "", "", "")
     gone = "" if writer.live else _GONE
-    return (cut(writer.name, _NAME), f"#{writer.seq}", told(said(writer)), tools.get(writer.call, ""), gone)
-
-
-def said(writer: Edit) -> int:
-    """Return when an edit was said."""
-    return writer.time if writer.sent is None else writer.sent
+    return (cut(writer.name, _NAME), f"#{writer.seq}", told(said_at(writer)), tools.get(writer.call, ""), gone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.when_said import said_at
 from reel.reading.wording import flat
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _COMMAND = 200
 
 def edit_line(edit: Edit, told: Callable[[int], str]) -> Line:
     """Return the line of an edit: which message made it, what it did, and when."""
-    when = told(edit.time if edit.sent is None else edit.sent)
+    when = told(said_at(edit))
     gone: Line = [] if edit.live else [("  not in the conversation", "dim")]
     unknown: Line = [] if edit.answered else [("  without a result", "dim")]
     removed: Line = [("  removed", "dim")] if edit.removed else []

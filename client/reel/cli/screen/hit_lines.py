@@ -6,6 +6,7 @@ from bisect import bisect_right
 from itertools import islice, pairwise
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.when_said import said_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ def title(hit: Hit) -> Line:
 def heading(hit: Hit, told: Callable[[int], str]) -> Line:
     """Return the line above a snippet: where it is, who said it and when, and which words it lacks."""
     gone: Line = [] if hit.live else [("  not in the conversation", "dim")]
-    when = told(hit.time if hit.sent is None else hit.sent)
+    when = told(said_at(hit))
     lacks: Line = [(f"  without: {', '.join(map(_flat, hit.without))}", "dim")] if hit.without else []
     return [f"  #{hit.seq}  ", (hit.role or hit.kind, hit.role or "dim"), (f"  {when}", "dim"), *gone, *lacks]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.said.messages import NewMessage, NewToolCallBlock, ToolResultBlock
+from reel.said.messages import COMPACTED, NewMessage, NewToolCallBlock, ToolResultBlock
 from reel.sync.client import Client
 from tests.reel.cli.conftest import Reel
 
@@ -63,6 +63,23 @@ def test_every_place_of_a_text(reel: Reel, client: Client, name: str, place: Pat
     lines = [line.split() for line in reel("blame", "a.py").out.splitlines()]
 
     assert [f"#{second}", f"#{first}", f"#{second}"] == [line[1] for line in lines]
+
+
+def test_what_was_asked(reel: Reel, client: Client, name: str, place: Path) -> None:
+    """What a program said in the place of a person was not asked, and neither was the summary of what was asked."""
+    client.add(name, "Be brief", create=True)
+    reminder: NewMessage = {"role": "user", "content": [{"type": "text", "text": "Remember the tests"}]}
+    client.add(name, [{**reminder, "provider_metadata": {"role": "system"}}])
+    wrote(client, name, place / "a.py", CODE)
+    (place / "a.py").write_text(CODE)
+    asked = reel("blame", "a.py:2", "--json").documents[0]["asked"]
+    client.clear(name)
+    client.add(name, [{**reminder, "provider_metadata": {COMPACTED: True}}])
+    wrote(client, name, place / "b.py", CODE)
+    (place / "b.py").write_text(CODE)
+
+    assert "Be brief" == asked["text"]
+    assert reel("blame", "b.py:2", "--json").documents[0]["asked"] is None
 
 
 def test_a_line(reel: Reel, client: Client, name: str, place: Path) -> None:

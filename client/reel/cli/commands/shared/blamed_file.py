@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from reel import requests
 from reel.base.light_typing import TYPE_CHECKING
 from reel.base.place import directories
 from reel.blame.rewriting import lines_of, words_of
 from reel.blame.steps import Edit, Look
 from reel.blame.versions import blame
+from reel.cli.commands.shared.edits import collected
 from reel.cli.commands.shared.git import GitFailed
 from reel.cli.commands.shared.git_history import Known, git_history
 from reel.cli.line.arguments import UsageError
+from reel.reading.when_said import said_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 # The largest file, in bytes: nobody writes a larger one by hand, and each line takes time.
 _LARGEST = 8_000_000
-# How many milliseconds an answer waits for what was just said, and how many edits a page has.
-_PATIENCE, _PAGE = 500, 1000
 
 
 class Blamed(NamedTuple):
@@ -47,7 +46,8 @@ def blamed_file(ctx: Context, path: str) -> Blamed:
     """Return a file with the writers of its lines. If git does not answer, a warning says so.
 
     Raises:
-        UsageError: there is no such file, it is not a text, or the daemon is older than this command.
+        ProtocolMismatch: the daemon has no list of edits.
+        UsageError: there is no such file, or it is not a text.
     """
     text = _read(path)
     known = _history(ctx, os.path.realpath(path))
@@ -93,45 +93,29 @@ def _names(path: str, known: Known | None) -> list[str]:
 
 def _edits(ctx: Context, paths: Sequence[str]) -> tuple[list[Row], int]:
     """Return what was done to a file, from the oldest to the newest, and how far the daemon is behind."""
-    if ctx.client.server is None:
-        ctx.client.ping()
-    if ctx.client.server is None or "edits" not in ctx.client.server.features:
-        raise UsageError(
-            "the daemon is older than this command and lists no edits; start the new one with: reel stop; reel start"
-        )
-    rows: list[Row] = []
-    behind = 0
-    with ctx.out.waiting("looking for edits"):
-        for path in paths:
-            for page in ctx.client.pages(requests.edits(path, limit=_PAGE, wait=_PATIENCE)):
-                rows += [row for row in page.edits if row.deed != "ran"]
-                behind = max(behind, page.behind)
+    found = [collected(ctx, None, path=path) for path in paths]
+    rows = [row for edits, _ in found for row in edits if row.deed != "ran"]
     # Edits of the same moment come in the reverse order of their calls.
     rows.reverse()
-    return sorted(_once(rows), key=said), behind
-
-
-def said(row: Row) -> int:
-    """Return when an edit was said."""
-    return row.time if row.sent is None else row.sent
+    return sorted(_once(rows), key=said_at), max(behind for _, behind in found)
 
 
 def _once(rows: Iterable[Row]) -> list[Row]:
     """Return edits, each once: a session that goes on in a new file repeats the calls of the old one."""
     found: dict[object, Row] = {}
     for row in sorted(rows, key=lambda row: row.id):
-        found.setdefault((row.call, row.deed, row.path, said(row), row.before, row.after), row)
+        found.setdefault((row.call, row.deed, row.path, said_at(row), row.before, row.after), row)
     return list(found.values())
 
 
 def steps_of(rows: Iterable[Row]) -> list[Edit[Row] | Look]:
     """Return edits as steps to replay. One whose text was cut is not certain."""
     return [
-        Look(said(row))
+        Look(said_at(row))
         if row.deed == "read"
         else Edit(
             row,
-            said(row),
+            said_at(row),
             row.after or "",
             None if row.whole else row.before,
             whole=row.whole,

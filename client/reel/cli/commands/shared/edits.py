@@ -21,6 +21,17 @@ _PAGE = 1000
 def edits(ctx: Context, most: int | None, **asked: Any) -> list[Edit]:
     """Return edits, the newest first; warn if the daemon has not collected all of them yet.
 
+    The arguments, and what is raised, are those of :func:`collected`.
+    """
+    found, behind = collected(ctx, most, **asked)
+    if behind:
+        ctx.out.warn(f"edits are still being collected: {count(behind, 'event')} are missing; repeat this later")
+    return found
+
+
+def collected(ctx: Context, most: int | None, **asked: Any) -> tuple[list[Edit], int]:
+    """Return edits, the newest first, and how many events the daemon has not collected the edits of yet.
+
     Args:
         ctx: the command's context.
         most: how many at most; ``None`` for all.
@@ -42,6 +53,4 @@ def edits(ctx: Context, most: int | None, **asked: Any) -> list[Edit]:
             behind = page.behind
             if most is not None and len(found) >= most:
                 break
-    if behind:
-        ctx.out.warn(f"edits are still being collected: {count(behind, 'event')} are missing; repeat this later")
-    return found[:most]
+    return found[:most], behind
