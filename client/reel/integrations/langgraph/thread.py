@@ -30,6 +30,7 @@ from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from reel.integrations.langgraph.deleted import Deleted
 from reel.integrations.langgraph.past import Past
 from reel.integrations.langgraph.records import (
     CLIENT,
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
 
 # The maximum number of threads in memory.
 _THREADS = 64
-# A value of at most this many characters is stored again, rather than referenced.
-SHORT = 24
 
 
 class Node:
@@ -127,47 +126,18 @@ class Thread:
         self.tags = tags
         self.lock = RLock()
         self._posts: list[Post] = []
-        # What was deleted last: its checkpoints, and those that a run which went on has put since; the ids of its
-        # messages; and the hashes of its values.
-        self._deleted: set[tuple[str, str]] = set()
-        self._deleted_messages: set[str] = set()
-        self._deleted_values: set[int] = set()
+        self.deleted = Deleted()
         self.forget()
 
     def delete(self) -> None:
         """Forget everything because somebody has deleted the thread; a run of it may still go on."""
         if self.agent is not None:
-            if self._deleted.isdisjoint(self.all):
-                self._deleted, self._deleted_messages, self._deleted_values = set(), set(), set()
-            self._deleted.update(self.all)
-            self._deleted_messages.update(each.id for node in self.nodes.values() for each in node.kept or ())
-            self._deleted_values.update(
-                hash(text) for made in self.all.values() for text in made.data["values"].values()
-            )
+            self.deleted.add(self.all, (each.id for node in self.nodes.values() for each in node.kept or ()))
         self.forget()
 
     def outlives(self, places: Iterable[tuple[str, str]]) -> bool:
-        """Whether a run that follows one of these checkpoints began before the thread was deleted.
-
-        After that, a checkpoint which is not there was deleted, or such a run is yet to put it.
-        """
-        return bool(self._deleted) and any(
-            place in self._deleted or (place[1] != "" and place not in self.all) for place in places
-        )
-
-    def note_outliving(self, place: tuple[str, str]) -> None:
-        """Note a checkpoint that such a run has put."""
-        self._deleted.add(place)
-
-    def not_deleted(self, value: Any) -> Any:
-        """Return a list without the messages that were deleted with the thread; another value as it is."""
-        if type(value) is not list:
-            return value
-        return [each for each in value if getattr(each, "id", None) not in self._deleted_messages]
-
-    def was_deleted(self, text: str) -> bool:
-        """Whether a value of some length is one that was deleted with the thread."""
-        return len(text) > SHORT and hash(text) in self._deleted_values
+        """Return whether a run that follows one of these checkpoints began before the thread was deleted."""
+        return self.deleted.is_outlived(places, self.all)
 
     def forget(self) -> None:
         """Forget everything, and start over."""
@@ -226,7 +196,7 @@ class Thread:
         """Leave what was deleted out of the queue, and what follows a checkpoint that is gone: nobody would read it."""
         for post in [*self._posts]:
             place = post.data.get("ns", ""), post.data.get("to", "")
-            if place in self._deleted and place not in self.all:
+            if self.deleted.has(place) and place not in self.all:
                 post.is_added = True
                 self.withdraw(post)
             elif self.outlives([place]):

@@ -21,9 +21,10 @@ from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
+from reel.integrations.langgraph.deleted import SHORT
 from reel.integrations.langgraph.logs import PAGE, Logs
 from reel.integrations.langgraph.records import Checkpoint, growth, record
-from reel.integrations.langgraph.thread import SHORT, Node, Post, Thread, Threads
+from reel.integrations.langgraph.thread import Node, Post, Thread, Threads
 from reel.wire.frames import too_large
 
 # The kinds of message events that a thread handles.
@@ -127,13 +128,13 @@ class Writer:
                 data["same"][channel] = found[0].seq
             elif found is not None or channel in new_versions or not outlives:
                 text = values.dump(self._serde, value)
-                if not (outlives and thread.was_deleted(text)):
+                if not (outlives and thread.deleted.has_value(text)):
                     _store(thread, data, channel, text, parent)
         # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         if outlives:
-            thread.note_outliving((data["ns"], checkpoint["id"]))
+            thread.deleted.note((data["ns"], checkpoint["id"]))
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
     def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
@@ -249,9 +250,11 @@ def _named(
 def _left(thread: Thread, serde: SerializerProtocol, value: Any) -> Any:
     """Return a value without what was deleted with its thread; the input of a subgraph is a map of channels."""
     if type(value) is not dict:
-        return thread.not_deleted(value)
-    left = {channel: thread.not_deleted(inside) for channel, inside in value.items()}
-    return {channel: inside for channel, inside in left.items() if not thread.was_deleted(values.dump(serde, inside))}
+        return thread.deleted.without(value)
+    left = {channel: thread.deleted.without(inside) for channel, inside in value.items()}
+    return {
+        channel: inside for channel, inside in left.items() if not thread.deleted.has_value(values.dump(serde, inside))
+    }
 
 
 def _places(config: RunnableConfig, checkpoint_id: str | None) -> list[tuple[str, str]]:
@@ -290,7 +293,7 @@ class Written:
 
         def left() -> dict[str, Any]:
             kept = [[index, channel, values.dump(serde, _left(thread, serde, value))] for index, channel, value in rows]
-            return {**data, "writes": [row for row in kept if not thread.was_deleted(row[2])]}
+            return {**data, "writes": [row for row in kept if not thread.deleted.has_value(row[2])]}
 
         if thread.outlives(_places(config, checkpoint_id)):
             self._post = thread.post(left())
