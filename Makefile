@@ -111,7 +111,8 @@ TESTING := hypothesis pytest pytest-timeout pytest-trio pytest-xdist
 # What does not fit with the others, oldest and then newest, and what its suite and its example need.
 APART := $(VENV)/apart
 BESIDE_APART := moto openai pytest-asyncio pytest-mock
-FOR_APART := $(addprefix tests/,$(addprefix adapters/test_,strands_agents.py two_processes.py foreign_messages.py) test_examples.py)
+FOR_APART := $(addprefix tests/adapters/test_,strands_agents.py two_processes.py foreign_messages.py) \
+  $(addprefix tests/,sdks/test_undo.py sdks/test_redaction.py test_examples.py)
 # Those without an adapter of their own, which the page names, with what their examples need.
 NAMED := autogen-agentchat "autogen-ext[openai]" deepagents dspy langchain llama-index-core llama-index-llms-openai \
   "smolagents[openai]"

@@ -6,6 +6,7 @@ A turn is a question, a call of a tool, its result and an answer. A step is what
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, Final, TypedDict
 
 from tests.reel.importing.transcripts import Transcript
@@ -60,6 +61,11 @@ class Played:
         store.close()
 
 
+def said(what: str, turn: int) -> str:
+    """Return what is said in a turn; no text is the beginning of another one, so that one can be redacted alone."""
+    return f"{what} {turn}."
+
+
 def _json(turn: int) -> str:
     return json.dumps({"n": turn})
 
@@ -101,10 +107,10 @@ class OpenAIAgents(Played):
     def _item(number: int) -> Any:
         turn, step = divmod(number % AGAIN, 4)
         return (
-            {"role": "user", "content": f"question {turn}"},
+            {"role": "user", "content": said("question", turn)},
             {"type": "function_call", "call_id": f"c{turn}", "name": "look", "arguments": _json(turn)},
-            {"type": "function_call_output", "call_id": f"c{turn}", "output": f"result {turn}"},
-            {"role": "assistant", "content": f"answer {turn}"},
+            {"type": "function_call_output", "call_id": f"c{turn}", "output": said("result", turn)},
+            {"role": "assistant", "content": said("answer", turn)},
         )[step]
 
 
@@ -149,10 +155,10 @@ class AgentFramework(Played):
 
         turn, step = divmod(number % AGAIN, 2)
         call = Content.from_function_call(f"c{turn}", "look", arguments=_json(turn))
-        result = Content.from_function_result(f"c{turn}", result=f"result {turn}")
+        result = Content.from_function_result(f"c{turn}", result=said("result", turn))
         if step == 0:
-            return [Message("user", [f"question {turn}"]), Message("assistant", [call])]
-        return [Message("tool", [result]), Message("assistant", [f"answer {turn}"])]
+            return [Message("user", [said("question", turn)]), Message("assistant", [call])]
+        return [Message("tool", [result]), Message("assistant", [said("answer", turn)])]
 
 
 class PydanticAI(Played):
@@ -198,12 +204,12 @@ class PydanticAI(Played):
         conversation = await store.load(self.session) or Conversation(conversation_id=self.session)
         when: Any = m.ModelResponse([]).timestamp.min
         conversation.messages += [
-            m.ModelRequest(parts=[m.UserPromptPart(f"question {turn}", timestamp=when)], timestamp=when),
+            m.ModelRequest(parts=[m.UserPromptPart(said("question", turn), timestamp=when)], timestamp=when),
             m.ModelResponse(parts=[m.ToolCallPart("look", _json(turn), f"c{turn}")], timestamp=when),
             m.ModelRequest(
-                parts=[m.ToolReturnPart("look", f"result {turn}", f"c{turn}", timestamp=when)], timestamp=when
+                parts=[m.ToolReturnPart("look", said("result", turn), f"c{turn}", timestamp=when)], timestamp=when
             ),
-            m.ModelResponse(parts=[m.TextPart(f"answer {turn}")], timestamp=when),
+            m.ModelResponse(parts=[m.TextPart(said("answer", turn))], timestamp=when),
         ]
         await store.save(conversation)
 
@@ -255,10 +261,10 @@ class ClaudeAgent(Played):
         made.last = last
         turn, step = divmod(number % AGAIN, 2)
         if step == 0:
-            made.user(f"q{number}", f"question {turn}")
+            made.user(f"q{number}", said("question", turn))
             made.answer(f"k{number}", {"type": "tool_use", "id": f"c{turn}", "name": "Bash", "input": {}}, f"m{number}")
         else:
-            made.result(f"r{number}", f"c{turn}").answer(f"a{number}", f"answer {turn}", f"n{number}")
+            made.result(f"r{number}", f"c{turn}").answer(f"a{number}", said("answer", turn), f"n{number}")
         return made.records
 
 
@@ -310,12 +316,12 @@ class GoogleADK(Played):
 
         turn, step = divmod(number % AGAIN, 4)
         part: Any = (
-            types.Part(text=f"question {turn}"),
+            types.Part(text=said("question", turn)),
             types.Part(function_call=types.FunctionCall(id=f"c{turn}", name="look", args={"n": turn})),
             types.Part(function_response=types.FunctionResponse(id=f"c{turn}", name="look", response={"n": turn})),
-            types.Part(text=f"answer {turn}"),
+            types.Part(text=said("answer", turn)),
         )[step]
-        changes: Any = ({"asked": f"question {turn}"}, {}, {f"turn-{turn}": True}, {})[step]
+        changes: Any = ({"asked": said("question", turn)}, {}, {f"turn-{turn}": True}, {})[step]
         event = Event(
             id=f"e{number}",
             invocation_id=f"i{turn}",
@@ -366,7 +372,7 @@ class LangGraph(Played):
         turn, step = divmod(number % AGAIN, 2)
         graph = self._graph(saver)
         if step == 0:
-            graph.invoke({"messages": [("user", f"question {turn}")]}, self.config, interrupt_before=["model"])
+            graph.invoke({"messages": [("user", said("question", turn))]}, self.config, interrupt_before=["model"])
         else:
             graph.invoke(None, self.config)
 
@@ -398,6 +404,58 @@ class LangGraph(Played):
         return builder.compile(checkpointer=saver)
 
 
+class StrandsAgents(Played):
+    """A step is a message."""
+
+    module = "strands"
+
+    @property
+    def agent(self) -> str:
+        return f"strands/{self.session}/default"
+
+    def new(self) -> Any:
+        from reel.integrations.strands_agents import ReelSessionRepository  # noqa: PLC0415
+
+        return ReelSessionRepository(socket=self.socket)
+
+    def step(self, number: int) -> None:
+        self._create(self.live, number)
+
+    def ours(self, store: Any) -> Any:
+        return self._read(store)
+
+    def theirs(self, steps: Steps) -> Any:
+        from strands.session.file_session_manager import FileSessionManager  # noqa: PLC0415
+
+        with TemporaryDirectory() as directory:
+            store = FileSessionManager(self.session, directory)
+            for number in steps:
+                self._create(store, number)
+            return self._read(store)
+
+    def _read(self, store: Any) -> Any:
+        if store.read_agent(self.session, "default") is None:
+            return []
+        return [each.message for each in store.list_messages(self.session, "default")]
+
+    def _create(self, store: Any, number: int) -> None:
+        from strands.types.session import SessionAgent, SessionMessage  # noqa: PLC0415
+
+        turn, step = divmod(number % AGAIN, 4)
+        content: Any = (
+            {"text": said("question", turn)},
+            {"toolUse": {"toolUseId": f"c{turn}", "name": "look", "input": {"n": turn}}},
+            {"toolResult": {"toolUseId": f"c{turn}", "status": "success", "content": [{"text": said("result", turn)}]}},
+            {"text": said("answer", turn)},
+        )[step]
+        if store.read_agent(self.session, "default") is None:
+            store.create_agent(self.session, SessionAgent("default", {}, {}))
+        before = store.list_messages(self.session, "default")
+        message: Any = {"role": "assistant" if step in (1, 3) else "user", "content": [content]}
+        number = before[-1].message_id + 1 if before else 0
+        store.create_message(self.session, "default", SessionMessage(message, number))
+
+
 FRAMEWORKS: Final[dict[str, Callable[[str, str], Played]]] = {
     "openai-agents": OpenAIAgents,
     "claude-agent-sdk": ClaudeAgent,
@@ -405,4 +463,5 @@ FRAMEWORKS: Final[dict[str, Callable[[str, str], Played]]] = {
     "pydantic-ai": PydanticAI,
     "langgraph": LangGraph,
     "google-adk": GoogleADK,
+    "strands-agents": StrandsAgents,
 }

@@ -2,17 +2,23 @@
 
 import os
 import random
+import re
+from collections.abc import Collection
 from itertools import count
+from typing import Any
 
 import pytest
 
 from reel.base.errors import NothingToUndo
 from reel.sync.client import Client
-from tests.sdks.played import AGAIN, Played, Steps
+from tests.sdks.played import AGAIN, Played, Steps, said
 
 _NUMBERS = count()
 # How long a session becomes: the vendor's store begins anew for each check.
 _LONG = 30
+# What stands for a text that was redacted.
+_REDACTED = "[redacted]"
+_MARK = re.compile(r"\[redacted [^\]]*\]")
 # How many steps each program does.
 _STEPS = 1_000 if os.environ.get("REEL_CRASH_LONG") else 60
 
@@ -22,13 +28,36 @@ pytestmark = [
 ]
 
 
-def check(played: Played, steps: Steps) -> None:
-    """Check that our store has what the vendor's has after some steps, in this process and in another one."""
+def check(played: Played, steps: Steps, redacted: Collection[str] = ()) -> None:
+    """Check that our store has what the vendor's has after some steps, in this process and in another one.
+
+    Args:
+        played: the session.
+        steps: the steps.
+        redacted: the texts in whose place is the mark of a redaction.
+    """
     new = played.new()
-    expected = played.theirs(steps)
-    assert expected == played.ours(played.live)
-    assert expected == played.ours(new)
+    expected = without(played.theirs(steps), redacted)
+    assert expected == without(played.ours(played.live))
+    assert expected == without(played.ours(new))
     played.close(new)
+
+
+def without(state: Any, texts: Collection[str] = ()) -> Any:
+    """Return a state with a mark in place of each of some texts, and of whatever in a list has the mark of a redaction.
+
+    What only the framework keeps of a message, such as its id, goes with the words.
+    """
+    if isinstance(state, dict):
+        return {key: without(value, texts) for key, value in state.items()}
+    if isinstance(state, tuple):
+        return tuple(without(each, texts) for each in state)
+    if isinstance(state, list):
+        return [_REDACTED if _REDACTED in str(found) else found for found in (without(each, texts) for each in state)]
+    shown = state if isinstance(state, str) else repr(state)
+    for text in texts:
+        shown = shown.replace(text, _REDACTED)
+    return _MARK.sub(_REDACTED, shown)
 
 
 def test_a_turn_is_one_undo(played: Played, client: Client) -> None:
@@ -72,6 +101,7 @@ class _Program:
         self._turns = count()
         self._tried: set[int] = set()
         self.steps: tuple[int, ...] = ()
+        self.redacted: list[str] = []
         # What was there before each command that can be undone, and what each undo has taken back.
         self._before: list[tuple[int, ...]] = []
         self._after: list[tuple[int, ...]] = []
@@ -83,7 +113,8 @@ class _Program:
     def go_on(self) -> None:
         """Do something."""
         going_on = [self._step] * (3 if len(self.steps) < _LONG else 0)
-        self._random.choice([*going_on, self._undo, self._redo, self._undo_turn])()
+        rare = [self._redact, self._clone] if self._random.random() < 0.2 else []
+        self._random.choice([*going_on, self._undo, self._redo, self._undo_turn, *rare])()
 
     def _step(self) -> None:
         last = self.steps[-1] % AGAIN + 1 if self.steps else 0
@@ -121,6 +152,22 @@ class _Program:
             self._client.undo_turn(self._played.agent)
             self._did(self.steps[: begins[-1]])
 
+    def _redact(self) -> None:
+        if self.steps:
+            text = said("question", self.steps[-1] % AGAIN // self._played.steps)
+            self._client.redact(self._played.agent, text=text)
+            self.redacted.append(text)
+
+    def _clone(self) -> None:
+        """Go on in a clone, which is a session as well; what was done before cannot be undone there."""
+        source = self._played.agent
+        self._played.session = f"{self._played.session.partition('-clone')[0]}-clone{next(_NUMBERS)}"
+        self._client.clone(source, self._played.agent)
+        self._played.close(self._played.live)
+        self._played.live = self._played.new()
+        self._before.clear()
+        self._after.clear()
+
 
 # A thousand steps of LangGraph take some twenty minutes: the vendor's store begins anew for each check.
 @pytest.mark.timeout(3600)
@@ -131,4 +178,4 @@ def test_any_moment(played: Played, client: Client, seed: int) -> None:
     program.begin()
     for _ in range(_STEPS):
         program.go_on()
-        check(played, program.steps)
+        check(played, program.steps, program.redacted)
