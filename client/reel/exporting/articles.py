@@ -6,6 +6,7 @@ from typing import Any
 
 from reel.exporting.rich_text import rich_text
 from reel.exporting.story import Happened, Part, Said, pretty_json, shown_time, title_of, told
+from reel.reading.attribution import speaker_of, tokens_of
 from reel.reading.cuts import remarks_on
 from reel.reading.layout import Layout, Shown
 from reel.said.messages import Event, Message
@@ -81,7 +82,10 @@ class Articles:
             self._prompts.append((anchor, _in_short(message)))
         when = f"<time>{self._clock(message.get('sent', message['time']))}</time>"
         remarks = "".join(f'<span class="remark">{escape(remark)}</span>' for remark in remarks_on(message))
-        who = f'{ROLES[role]}<a href="#{anchor}">#{seq}</a>{when}{remarks}'
+        speaker, tokens = speaker_of(message), tokens_of(message)
+        counted = "" if tokens is None else f'<span class="tokens">{tokens}</span>'
+        named = f"{ROLES[role]} · {escape(speaker)}" if speaker else ROLES[role]
+        who = f'{named}<a href="#{anchor}">#{seq}</a>{when}{counted}{remarks}'
         yield from self.article(anchor, role, who, message["content"])
 
     def article(self, anchor: str, role: str, who: str, content: Iterable[Any], kind: str = "") -> Iterator[str]:
@@ -113,6 +117,9 @@ class Articles:
                 return folded(title, code(pretty_json(block.text or "")))
             case "result" | "error":
                 return self._result(block)
+            case "question" | "decision" | "handoff":
+                title = f"<b>{title_of(block, 'b')}</b>"
+                return folded(title, code(pretty_json(block.text))) if block.text else f'<p class="told">{title}</p>\n'
             case "media":
                 return _media(block)
         return _note(block.instead)

@@ -6,6 +6,7 @@ from html import escape
 
 from reel.exporting.open_blocks import closed
 from reel.exporting.story import Heading, pretty_json, title_of
+from reel.reading.attribution import speaker_of
 from reel.reading.layout import Layout, Shown, fence_around
 from reel.said.messages import Message
 
@@ -25,12 +26,15 @@ def markdown(heading: Heading, messages: Iterable[Message]) -> Iterator[str]:
     if heading.system is not None:
         yield f"\n{_folded('System prompt', _fenced(heading.system))}"
     layout = Layout()
-    role = None
+    last = None
     for message in messages:
         # An answer continues after the results that it asked for.
-        if message["role"] == "user" or (message["role"] == "assistant" and role != "assistant"):
-            role = message["role"]
-            yield f"\n### {_ROLES[role]}\n"
+        who = _ROLES.get(message["role"])
+        if who is not None and (name := speaker_of(message)):
+            who = f"{who} · {_inline(name)}"
+        if who is not None and (message["role"] == "user" or who != last):
+            last = who
+            yield f"\n### {who}\n"
         for block in layout.blocks(message["content"]):
             if piece := _block(block):
                 yield f"\n{piece}"
@@ -44,7 +48,9 @@ def _block(block: Shown) -> str:
             return ""
         case "media":
             return _media(block)
-        case "thinking" | "call" | "result" | "error":
+        case "question" | "decision" | "handoff" if not block.text:
+            return f"**{_inline(block.label)}**\n"
+        case "thinking" | "call" | "result" | "error" | "question" | "decision" | "handoff":
             return _folded(title_of(block, "code"), _body(block))
     return ""  # only its provider can read it
 
@@ -54,7 +60,9 @@ def _body(block: Shown) -> str:
         # What a tool returns is shown verbatim, in blocks as in one text.
         pieces = (_fenced(inner.text or "") if inner.kind == "text" else _block(inner) for inner in block.inner)
         return "\n".join(filter(None, pieces))
-    return _fenced(pretty_json(block.text), "json") if block.kind == "call" else _fenced(block.text)
+    if block.kind in ("call", "question"):
+        return _fenced(pretty_json(block.text), "json" if block.kind == "call" else "")
+    return _fenced(block.text)
 
 
 def _media(media: Shown) -> str:

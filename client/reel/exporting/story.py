@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.reading.approvals import told_in
 from reel.reading.layout import Shown
 from reel.said.blocks import InvalidRecord
 from reel.said.messages import Event, Message
@@ -86,7 +87,7 @@ def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
             following = next(current, None)
         message = _message_in(event)
         if message is None:
-            if event["kind"] in _TOLD:
+            if event["kind"] in _TOLD or told_in(event):
                 yield Happened(event)
         elif following is None or not _is_same(following, message):
             yield Said(message, is_live=False)
@@ -99,6 +100,8 @@ def told(event: Event) -> str:
     """Return a short description of an event."""
     data = _data(event)
     match event["kind"]:
+        case "command":
+            return told_in(event) or "command"
         case "mark":
             return f"mark {label}" if (label := data.get("label")) else "mark"
         case "rewind" if "before" in data:
@@ -144,9 +147,11 @@ def title_of(block: Shown, tag: str) -> str:
     """Return what a block is folded below, as HTML.
 
     Args:
-        block: thinking, a call or a result.
+        block: thinking, a call, a result, a question, a decision or a hand-off.
         tag: the element that the name of a tool is in; a result has the id of its call if the tool is not known.
     """
+    if block.words:
+        return escape(f"{block.words[0].upper()}{block.words[1:]}")
     what = {"thinking": "Thinking", "call": "Call", "result": "Result", "error": "Error"}[block.kind]
     name = escape(block.tool or block.call_id)
     named = f"{what} of <{tag}>{name}</{tag}>" if name else what

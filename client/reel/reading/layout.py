@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.approvals import decision_in, parsed, question_in
+from reel.reading.attribution import speaker_of, tokens_of
 from reel.reading.cuts import remarks_on
 from reel.reading.wording import safe, writing
 from reel.said.media import media_in_short, media_size
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 # The bytes of a line of a section; editors need seconds for a line of a megabyte. A mark says how much was cut.
 MAX_LINE = 1 << 16
-_FOLDED = frozenset(("thinking", "call", "result", "error", "opaque"))
+_FOLDED = frozenset(("thinking", "call", "result", "error", "question", "decision", "handoff", "opaque"))
+# The tool by which the ADK lets another agent speak.
+_TRANSFER = "transfer_to_agent"
 
 
 class Shown(NamedTuple):
@@ -33,12 +37,14 @@ class Shown(NamedTuple):
 
     Args:
         kind: ``text``, ``thinking``, ``sealed`` (thinking that only its provider can read), ``call``, ``result``,
-            ``error`` (a result that is one), ``media``, ``opaque`` or ``unknown``.
+            ``error`` (a result that is one), ``question`` (a person is asked for an approval, or something else),
+            ``decision`` (what was answered), ``handoff`` (another agent goes on), ``media``, ``opaque`` or ``unknown``.
         block: the block.
         tool: the name of the tool that is called, or whose result it is, if that is known.
         text: the text below the label, if any.
         inner: the blocks below the label, of a result that consists of blocks.
         is_later: whether it is a result of a call that had one: the last one counts.
+        words: the words above a question, a decision or a hand-off.
     """
 
     kind: str
@@ -47,11 +53,12 @@ class Shown(NamedTuple):
     text: str | None = None
     inner: tuple[Any, ...] = ()
     is_later: bool = False
+    words: str = ""
 
     @property
     def call_id(self) -> str:
         """The id of the call that is shown, or whose result it is."""
-        return str(self.block.get("id" if self.kind == "call" else "tool_call_id") or "")
+        return str(self.block.get("id" if self.block["type"] == "tool_call" else "tool_call_id") or "")
 
     @property
     def is_folded(self) -> bool:
@@ -72,6 +79,8 @@ class Shown(NamedTuple):
             case "result" | "error":
                 named = f"{self.kind} of {self.tool}" if self.tool else self.kind
                 return f"later {named}, which counts" if self.is_later else named
+            case "question" | "decision" | "handoff":
+                return self.words
             case "media":
                 return media_in_short(block)
             case "opaque":
@@ -105,6 +114,8 @@ class Layout:
     def __init__(self) -> None:
         self.tools: dict[str, str] = {}
         self.answered: set[str] = set()
+        # Whether any message has asked a person something.
+        self.has_asked = False
 
     def learn(self, content: Iterable[Any]) -> None:
         """Remember the calls and results of a message that is not laid out, although what belongs to them may be."""
@@ -132,30 +143,58 @@ class Layout:
                 return Shown("sealed", block)
             case "tool_call":
                 self.note(block["id"], block["name"])
-                return Shown("call", block, block["name"], block["arguments"])
+                if other := _next_agent(block["name"] == _TRANSFER, block["arguments"], "agent_name"):
+                    return Shown("handoff", block, block["name"], words=f"hands over to {other}")
+                return self._asked(block) or Shown("call", block, block["name"], block["arguments"])
             case "tool_result":
                 kind, content = "error" if block["is_error"] else "result", block["content"]
                 call_id = block["tool_call_id"]
                 tool, is_later = self.tools.get(call_id, ""), call_id in self.answered
                 self.note(call_id)
+                if decided := _decided(block, tool):
+                    return decided
+                # The Agents SDK says in the result of such a call who goes on.
+                if other := _next_agent(tool.startswith("transfer_to_"), content, "assistant"):
+                    return Shown("handoff", block, tool, words=f"handed over to {other}")
                 if isinstance(content, str):
                     return Shown(kind, block, tool, content, is_later=is_later)
                 return Shown(kind, block, tool, inner=tuple(self.blocks(content)), is_later=is_later)
             case "media":
                 return Shown("media", block)
             case "opaque":
-                return Shown("opaque", block, text=block["data_json"])
+                return self._asked(block) or _decided(block, "") or Shown("opaque", block, text=block["data_json"])
         return Shown("unknown", block)
+
+    def _asked(self, block: Any) -> Shown | None:
+        found = question_in(block)
+        self.has_asked |= found is not None
+        return found and Shown("question", block, found.what, found.text or None, words=found.words)
 
     def message(self, message: Message) -> Section:
         """Lay out a message as lines."""
         seq, role = message["seq"], message["role"]
-        made = Section.begin(f"{role} #{seq}", role, seq, message.get("sent", message["time"]))
-        if remarks := remarks_on(message):
+        speaker, tokens = speaker_of(message), tokens_of(message)
+        title = f"{role} · {speaker} #{seq}" if speaker else f"{role} #{seq}"
+        made = Section.begin(title, role, seq, message.get("sent", message["time"]))
+        if remarks := [*remarks_on(message), *([] if tokens is None else [f"{tokens}"])]:
             made.marks.append((0, "; ".join(remarks)))
         for shown in self.blocks(message["content"]):
             made.add(shown)
         return made
+
+
+def _decided(block: Any, tool: str) -> Shown | None:
+    found = decision_in(block, tool)
+    return found and Shown("decision", block, tool, found.text or None, words=found.words)
+
+
+def _next_agent(hands_over: bool, said: Any, key: str) -> str:  # noqa: FBT001 - whether the tool is one that does
+    """Return the name of the agent that goes on; empty if no tool of a framework has handed over to it."""
+    if not hands_over or not isinstance(said, str):
+        return ""
+    found = parsed(said)
+    name = found[key] if found.keys() == {key} else ""
+    return name if isinstance(name, str) else ""
 
 
 def calls_and_results(content: Iterable[Any]) -> Iterator[tuple[str, str | None]]:
@@ -244,6 +283,11 @@ def draft_section(client: str | None, text: str) -> Section:
     return _plain(Section.begin(f"assistant · {writing(client)}", "draft"), text)
 
 
+def waiting_section(words: str) -> Section:
+    """Lay out as lines what a conversation waits for; it is below all else, as what others write."""
+    return Section.begin(f"assistant · {words}", "draft")
+
+
 def text_section(text: str) -> Section:
     """Lay out as lines the rest of a text whose heading and beginning are shown already."""
     return _plain(Section([], [], [], []), text)
@@ -264,10 +308,11 @@ def _lines(shown: Shown) -> list[str]:
     below = (
         _safe_lines(shown.text) if shown.text is not None else [line for each in shown.inner for line in _lines(each)]
     )
-    if shown.kind == "thinking":
+    if shown.kind in ("thinking", "decision"):
         return [label, *below]
     fence = fence_around(below)
-    return [label, f"{fence}json" if shown.kind in ("call", "opaque") else fence, *below, fence]
+    is_json = shown.kind in ("call", "opaque") or (shown.kind == "question" and below[0].startswith("{"))
+    return [label, f"{fence}json" if is_json else fence, *below, fence]
 
 
 def fence_around(lines: Iterable[str]) -> str:

@@ -3,26 +3,31 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-# What the providers and the tools call it. Anthropic, Bedrock, opencode and pi count what was read from and written to
-# the cache separately; the others count it as a part of the input. Gemini and opencode count thoughts separately; the
-# others count them as output.
+# What the providers, the tools and the frameworks call it. Anthropic, Bedrock, opencode and pi count what was read from
+# and written to the cache separately; the others count it as a part of the input. Gemini and opencode count thoughts
+# separately; the others count them as output.
 _INPUT = (
     *("prompt_tokens", "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
     *("promptTokenCount", "toolUsePromptTokenCount", "total_input_tokens", "total_tool_use_tokens"),
     *("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens", "prompt_eval_count"),
     *("input", "cacheRead", "cacheWrite"),
+    *("prompt_token_count", "tool_use_prompt_token_count"),
 )
 _OUTPUT = (
     *("completion_tokens", "output_tokens", "candidatesTokenCount", "thoughtsTokenCount"),
     *("total_output_tokens", "total_thought_tokens", "outputTokens", "eval_count"),
     *("output", "reasoning"),
+    *("candidates_token_count", "thoughts_token_count"),
 )
 _CACHED = (
     *("cache_read_input_tokens", "cachedContentTokenCount", "total_cached_tokens", "cacheReadInputTokens"),
-    *("cached_input_tokens", "cacheRead"),
+    *("cached_input_tokens", "cacheRead", "cache_read_tokens", "cached_content_token_count"),
 )
-_CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWrite")
-_REASONING = ("thoughtsTokenCount", "total_thought_tokens", "reasoning_output_tokens", "reasoning")
+_CACHE_WRITES = ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWrite", "cache_write_tokens")
+_REASONING = (
+    *("thoughtsTokenCount", "total_thought_tokens", "reasoning_output_tokens", "reasoning"),
+    *("thoughts_token_count", "output_reasoning_tokens"),
+)
 # In the order of the fields of `Tokens`.
 _NAMES = (_INPUT, _OUTPUT, _CACHED, _REASONING, _CACHE_WRITES)
 # The key of an earlier count of the same answer, in the data of an event.
@@ -59,6 +64,9 @@ _DETAILS: dict[str, dict[str, tuple[int, ...]]] = {
     **dict.fromkeys(("prompt_tokens_details", "input_tokens_details"), _INPUT_DETAILS),
     **dict.fromkeys(("completion_tokens_details", "output_tokens_details"), _OUTPUT_DETAILS),
     "cache": {"read": (0, 2), "write": (0, 4)},
+    # LangChain's messages.
+    "input_token_details": {"cache_read": (2,), "cache_creation": (4,)},
+    "output_token_details": {"reasoning": (3,)},
 }
 
 

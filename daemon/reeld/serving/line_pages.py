@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from reel.reading.layout import Layout, Section, prompt_section
+from reel.reading.layout import Layout, Section, prompt_section, waiting_section
 from reel.wire.msgpack_codec import unpack
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, page_head, read_page
@@ -14,22 +14,23 @@ from reeld.store.store import Store
 _ITEMS, _BYTES = 500, 1 << 18
 
 
-async def read_lines(store: Store, shown: View, window: Window, long_work: LongWork) -> dict[str, Any]:
+async def read_lines(store: Store, shown: View, window: Window, long_work: LongWork, waits: str) -> dict[str, Any]:
     """Return the reply of the method ``messages``, with lines in place of messages.
 
-    The system prompt is on the page on which the conversation begins.
+    The system prompt is on the page on which the conversation begins, and what it waits for on that on which it ends.
     """
     limits = {"limit": window.limit or _ITEMS, "max_bytes": window.max_bytes or _BYTES}
     page = await read_page(store, shown, window._replace(view="messages", **limits), long_work.in_turn)
     begins = not window.since and window.last is None
     prompt = [prompt_section(shown.system)] if begins and shown.system is not None else []
-    section = await long_work.in_thread(partial(_laid_out, prompt, page["messages"].items))
+    end = [waiting_section(waits)] if waits and not page["more"] else []
+    section = await long_work.in_thread(partial(_laid_out, prompt, page["messages"].items, end))
     return {**page_head(shown), **section._asdict(), "more": page["more"]}
 
 
-def _laid_out(sections: list[Section], messages: Iterable[bytes]) -> Section:
+def _laid_out(prompt: list[Section], messages: Iterable[bytes], end: list[Section]) -> Section:
     """Return sections and messages as one section; it may run in a thread."""
     layout, page = Layout(), Section([], [], [], [])
-    for section in [*sections, *(layout.message(unpack(message)) for message in messages)]:
+    for section in [*prompt, *(layout.message(unpack(message)) for message in messages), *end]:
         page.extend(section, len(page.lines))
     return page

@@ -1,8 +1,8 @@
 """What a subscriber to lines has in its buffer, and the patches that bring it up to date; pure.
 
-A buffer has the system prompt, the messages and the drafts of others, in this order, each as a section of
-:mod:`reel.reading.layout`. Of a message only its id, its seq and the row at which it ends are kept; of a draft, its
-text.
+A buffer has the system prompt, the messages, the drafts of others, and what the conversation waits for, in this order,
+each as a section of :mod:`reel.reading.layout`. Of a message only its id, its seq and the row at which it ends are
+kept; of a draft, its text.
 """
 
 import math
@@ -11,7 +11,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.reading.layout import Layout, Section, calls_and_results, draft_section, prompt_section, text_section
+from reel.reading.layout import (
+    Layout,
+    Section,
+    calls_and_results,
+    draft_section,
+    prompt_section,
+    text_section,
+    waiting_section,
+)
 from reel.said.messages import Message
 
 # The most lines of a patch, and characters of its lines unless it has only one.
@@ -69,6 +77,8 @@ class Sheet:
         # The newest calls and results, each with the number of its message.
         self._known: list[tuple[int, CallOrResult]] = []
         self._drafts: dict[int, _Draft] = {}
+        # The rows of what the conversation waits for, and the words.
+        self._waiting: tuple[int, str] = (0, "")
         # The newest messages, until those before them are there.
         self._late: list[_Late] = []
 
@@ -138,6 +148,21 @@ class Sheet:
         sections = [] if text is None else [prompt_section(text)]
         self._prompt = (sum(len(section.lines) for section in sections), new)
         return patches(0, rows, sections)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether messages asked a person something, or it is shown that the conversation waits."""
+        return self._layout.has_asked or bool(self._waiting[1])
+
+    def waiting(self, words: str) -> Iterator[Patch]:
+        """Show what the conversation waits for; with no words, nothing."""
+        rows, known = self._waiting
+        if words == known:
+            return iter(())
+        first = self._last + sum(each.rows for each in self._drafts.values())
+        sections = [waiting_section(words)] if words else []
+        self._waiting = (sum(len(section.lines) for section in sections), words)
+        return patches(first, first + rows, sections)
 
     def append(self, event_id: int, message: Message) -> Section:
         """Append a message, and return its section; the rows of several are patched together, from :attr:`end` on."""

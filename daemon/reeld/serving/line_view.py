@@ -26,7 +26,9 @@ from anyio.lowlevel import checkpoint
 
 from reel.base.errors import NotFound
 from reel.base.wakeup import Signal
+from reel.reading.approvals import KINDS
 from reel.reading.layout import Section
+from reel.said.kinds import REPLACING
 from reel.said.messages import Message
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
@@ -50,6 +52,8 @@ _GRACE = 1.0
 _PAGE, _PAGE_BYTES, _LARGE = 500, 1 << 18, 1 << 16
 # How many of the newest messages come first, if a conversation has some times as many.
 _NEWEST, _LONG = 100, 4
+# The kinds of events after which the conversation may wait for something else, whatever the messages say.
+_MAY_ASK = REPLACING | frozenset(KINDS)
 _id = attrgetter("id")
 
 
@@ -62,6 +66,7 @@ class LineView(Subscription):
         bus: tells it that something happened.
         whose: the agent.
         look: returns the conversation as it is.
+        waits: returns the words for what it waits for; none if it does not.
         long_work: runs what takes milliseconds.
         is_past: whether it is the conversation at an earlier seq, which only an erasure changes.
     """
@@ -75,13 +80,16 @@ class LineView(Subscription):
         bus: EventBus,
         whose: Profile,
         look: Callable[[], Awaitable[View]],
+        waits: Callable[[], Awaitable[str]],
         long_work: LongWork,
         *,
         is_past: bool,
     ) -> None:
         super().__init__(number, sink, bus, whose, "none", None)
         self._agent, self._name = whose.uid, whose.name
-        self._look = look
+        self._look, self._waits = look, waits
+        # Whether something was written since that may say that it waits for something else.
+        self._may_wait = not is_past
         self._long_work = long_work
         self._is_past = is_past
         self._changed = Signal()
@@ -100,20 +108,24 @@ class LineView(Subscription):
         """Look at the conversation again."""
         self._cursor = committed.event.seq
         if not self._is_past:
+            self._may_wait |= committed.event.kind in _MAY_ASK
             self._changed.set()
 
     def on_elsewhere(self) -> None:
         """Look at the conversation again."""
+        self._may_wait = not self._is_past
         self._changed.set()
 
     def on_reset(self, _whose: Whose) -> None:
         """Send all messages again."""
         self._is_doubtful = True
+        self._may_wait = not self._is_past
         self._changed.set()
 
     def on_loss(self, _lost: Iterable[Whose]) -> None:
         """Send all messages again."""
         self._is_doubtful = True
+        self._may_wait = not self._is_past
         self._changed.set()
 
     def on_draft(self, _whose: Whose, writer: Typist, text: str) -> None:
@@ -162,6 +174,9 @@ class LineView(Subscription):
             connection = next(iter(self._typed))
             client, text = self._typed.pop(connection)
             await self._hold(self._sheet.draft(connection, client, text))
+        if self._may_wait or (self._sheet.may_wait and not self._is_past):
+            self._may_wait = False
+            await self._hold(self._sheet.waiting(await self._waits()))
         await self._complete()
 
     async def _end_drafts(self, ended: Iterable[int]) -> None:
@@ -199,6 +214,7 @@ class LineView(Subscription):
         await self._end_drafts(self._sheet.writers)
         await self._hold(self._sheet.keep(0))
         await self._hold(self._sheet.prompt(None))
+        await self._hold(self._sheet.waiting(""))
         await self._complete()
         data = self._sink.framing.notify("reset", {"sub": self.number, "agent": self._agent})
         self._sink.push_latest(("reset", self._row, self.number), data)

@@ -5,11 +5,21 @@ from typing import Any
 
 import pytest
 
-from reel.reading.approvals import asked_for
+from reel.reading.approvals import Decision, Question, asked_for, decision_in, question_in, told_in
 
 _AF = {"type": "function_approval_request", "function_call": {"type": "function_call", "name": "delete"}}
 _OPENAI = {"type": "mcp_approval_request", "name": "delete", "arguments": "{}"}
 _INTERRUPT = '["msgpack",[{"$ext":[2,["langgraph.types","Interrupt",{"value":"Delete it?","id":"x"}]]}]]'
+
+
+_MCP = {
+    "type": "tool_call",
+    "id": "delete",
+    "name": "delete",
+    "arguments": "{}",
+    "provider_metadata": {"provider": "openai", "type": "mcp_approval_request"},
+}
+_OF_VALUES = _INTERRUPT.replace('"Delete it?"', '{"n":1}')
 
 
 def message(role: str, *blocks: Any) -> Any:
@@ -17,7 +27,24 @@ def message(role: str, *blocks: Any) -> Any:
 
 
 def records(*data: Any) -> Any:
-    return [{"kind": "command", "data_json": each if isinstance(each, str) else json.dumps(each)} for each in data]
+    made = ((each.pop("content", None), each) if isinstance(each, dict) else (None, each) for each in data)
+    return [
+        {
+            "kind": "command" if key is None else "state",
+            "content": key,
+            "data_json": each if isinstance(each, str) else json.dumps(each),
+        }
+        for key, each in made
+    ]
+
+
+def stored(key: str, **value: Any) -> Any:
+    return {"content": key, "value": value}
+
+
+def suspended(activated: bool) -> Any:
+    interrupt = {"id": "i", "name": "deletion", "reason": "Delete it?", "response": None}
+    return {"interrupt_state": {"activated": activated, "interrupts": {"i": interrupt}}}
 
 
 def graph(**data: Any) -> Any:
@@ -36,6 +63,13 @@ def deferred(**requests: Any) -> Any:
         (message("assistant", {"type": "approval_request"}), [], [], ""),
         (message("user", _AF), [], [], None),
         (None, ["adk_request_confirmation"], [], ""),
+        ({"role": "assistant", "content": [_MCP]}, ["delete"], [], "delete"),
+        ({"role": "assistant", "content": [_MCP]}, [], [], None),
+        (None, [], [stored("strands:agent", _internal_state=suspended(True))], "Delete it?"),
+        (None, [], [stored("strands:agent", _internal_state=suspended(False))], None),
+        (None, [], [stored("strands:agent", _internal_state=suspended(True)), stored("strands:agent")], None),
+        (None, ["delete"], [stored("openhands:state", execution_status="waiting_for_confirmation")], "delete"),
+        (None, ["delete"], [stored("openhands:state", execution_status="running")], None),
         (None, ["delete"], [], None),
         # The writes of a checkpoint may be in the log before it.
         (None, [], [graph(to="1", writes=[[-3, "__interrupt__", _INTERRUPT]]), graph(put="1")], "Delete it?"),
@@ -57,4 +91,95 @@ def deferred(**requests: Any) -> Any:
 )
 def test_what_is_asked_for(newest: Any, calls: list[str], beside: list[Any], expected: str | None) -> None:
     """It is what the newest question names, until it is answered."""
-    assert expected == asked_for(newest, calls, records(*beside))
+    assert expected == asked_for(newest, [(name, name) for name in calls], records(*beside))
+
+
+def called(name: str, **arguments: Any) -> Any:
+    return {"type": "tool_call", "id": "a", "name": name, "arguments": json.dumps(arguments)}
+
+
+def opaque(**data: Any) -> Any:
+    return {"type": "opaque", "provider": "x", "data_json": json.dumps(data)}
+
+
+_ORIGINAL = {"id": "d", "name": "delete", "args": {"n": 1}}
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (opaque(**_AF), Question("", "asks for an approval of delete", "delete", "")),
+        (opaque(type="approval_request", arguments={"n": 1}), Question("", "asks for an approval", "", '{"n": 1}')),
+        (_MCP, Question("delete", "asks for an approval of delete", "delete", "{}")),
+        (
+            called("adk_request_confirmation", originalFunctionCall=_ORIGINAL),
+            Question("a", "asks for an approval of delete", "delete", '{"n": 1}'),
+        ),
+        (
+            called("adk_request_confirmation", originalFunctionCall=_ORIGINAL, toolConfirmation={"hint": "Really?"}),
+            Question("a", "asks for an approval of delete", "delete", "Really?"),
+        ),
+        (called("adk_request_input", message="Which?"), Question("a", "asks a question", "", "Which?")),
+        (called("adk_request_credential", x=1), Question("a", "asks for a credential", "", '{"x": 1}')),
+        (called("delete"), None),
+        (opaque(type="reasoning", of="an approval_request"), None),
+        ({"type": "opaque", "provider": "x", "data_json": "approval_request"}, None),
+        ({"type": "text", "text": "approval_request"}, None),
+    ],
+)
+def test_questions(block: Any, expected: Question | None) -> None:
+    """A question is read from a block as each framework has it."""
+    assert expected == question_in(block)
+
+
+def result(content: Any) -> Any:
+    return {"type": "tool_result", "tool_call_id": "a", "content": content, "is_error": False}
+
+
+@pytest.mark.parametrize(
+    ("block", "tool", "expected"),
+    [
+        (opaque(type="function_approval_response", approved=True), "", Decision("approved", "")),
+        (
+            opaque(type="function_approval_response", approved=False, function_call={"name": "delete"}),
+            "",
+            Decision("refused delete", ""),
+        ),
+        (
+            result([opaque(type="mcp_approval_response", approve=False, reason="Not now.")]),
+            "delete",
+            Decision("refused", "Not now."),
+        ),
+        (result('{"confirmed": true}'), "adk_request_confirmation", Decision("approved", "")),
+        (result("the blue one"), "adk_request_input", Decision("answered", "the blue one")),
+        (result('{"confirmed": true}'), "delete", None),
+        (result([{"type": "text", "text": "done"}]), "delete", None),
+        (opaque(type="function_approval_response"), "", None),
+        (opaque(type="other", approved=True, of="approval_response"), "", None),
+        ({"type": "text", "text": "approval_response"}, "", None),
+    ],
+)
+def test_decisions(block: Any, tool: str, expected: Decision | None) -> None:
+    """A decision is read as each framework has it."""
+    assert expected == decision_in(block, tool)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (graph(to="1", writes=[[-3, "__interrupt__", _INTERRUPT]]), "asks: Delete it?"),
+        (graph(to="1", writes=[[-3, "__interrupt__", '["null"]']]), "asks a question"),
+        (
+            graph(to="1", writes=[[-3, "__interrupt__", _OF_VALUES]]),
+            'asks: {"n": 1}',
+        ),
+        (graph(to="1", task="0000-00", writes=[[-4, "__resume__", '["msgpack","yes"]']]), "answered: yes"),
+        (graph(to="1", task="0000-00", writes=[[-4, "__resume__", '["null"]']]), "answered"),
+        (graph(to="1", task="fd4a", writes=[[-4, "__resume__", '["msgpack",["yes"]]']]), None),
+        (graph(put="1"), None),
+        ("[]", None),
+    ],
+)
+def test_what_a_graph_asks(record: Any, expected: str | None) -> None:
+    """An interrupt and its answer are told where they are in the log; what each task got of it is not."""
+    assert expected == told_in(records(record)[0])

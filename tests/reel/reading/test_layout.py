@@ -1,5 +1,6 @@
 """One layout of a message: what is shown of each block, and how it looks as lines."""
 
+import json
 import unicodedata
 from typing import Any
 
@@ -199,3 +200,33 @@ def test_of_two_results_of_a_call_the_later_one_says_that_it_counts() -> None:
     layout = Layout()
     layout.learn([result])
     assert ["later result, which counts"] == [each.label for each in layout.blocks([result])]
+
+
+def test_questions_decisions_and_hand_offs() -> None:
+    """An approval reads as a question with its answer, and a hand-off says who goes on."""
+    shown = Layout()
+
+    def lines(role: Any, *blocks: Any, **metadata: Any) -> list[str]:
+        return shown.message({**said(1, role, *blocks), "provider_metadata": metadata}).lines[:-1]
+
+    asks = {"type": "tool_call", "id": "a", "name": "adk_request_input", "arguments": '{"message": "Which?"}'}
+    moves = {"type": "tool_call", "id": "t", "name": "transfer_to_agent", "arguments": '{"agent_name": "deck"}'}
+    tool = {"type": "tool_call", "id": "u", "name": "transfer_to_reel", "arguments": "{}"}
+    approval = {"type": "function_approval_request", "name": "delete", "arguments": '{"n": 1}'}
+
+    def result(call: str, content: str) -> Any:
+        return {"type": "tool_result", "tool_call_id": call, "content": content, "is_error": False}
+
+    assert ["## assistant #1", "", "### asks a question a", "```", "Which?", "```"] == lines("assistant", asks)
+    assert ["## tool #1", "", "### answered a", "the blue one"] == lines("tool", result("a", "the blue one"))
+    assert ["## assistant #1", "", "### hands over to deck t"] == lines("assistant", moves)
+    assert "### call transfer_to_reel u" in lines("assistant", tool)
+    assert ["## tool #1", "", "### handed over to reel u"] == lines("tool", result("u", '{"assistant": "reel"}'))
+    assert "### later result of transfer_to_reel, which counts u" in lines("tool", result("u", '{"assistant": 3}'))
+    opaque = {"type": "opaque", "provider": "x", "data_json": json.dumps(approval)}
+    named = {"item": {"form": {"author_name": "deck", "usage": {"input_tokens": 12, "output_tokens": 5}}}}
+    assert ["## assistant · deck #1", "", "### asks for an approval of delete", "```json"] == lines(
+        "assistant", opaque, **named
+    )[:4]
+    marked = shown.message({**said(1, "assistant", opaque), "provider_metadata": named})
+    assert [(0, "12 in, 5 out")] == marked.marks

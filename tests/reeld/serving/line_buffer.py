@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from reel.reading.layout import Layout, Section, draft_section, prompt_section
+from reel.reading.layout import Layout, Section, draft_section, prompt_section, waiting_section
 
 # What a buffer has: lines, folds, headings, marks.
 State = tuple[list[str], list[Any], list[Any], list[Any]]
@@ -43,12 +43,15 @@ class Buffer:
         return self.lines, self.folds, self.headings, self.marks
 
 
-def laid_out(system: str | None, messages: Iterable[Any], drafts: Iterable[tuple[str | None, str]]) -> State:
+def laid_out(
+    system: str | None, messages: Iterable[Any], drafts: Iterable[tuple[str | None, str]], waits: str = ""
+) -> State:
     """Return what the buffer of a conversation should have."""
     layout = Layout()
     sections: list[Section] = [] if system is None else [prompt_section(system)]
     sections += [layout.message(message) for message in messages]
     sections += [draft_section(client, text) for client, text in drafts]
+    sections += [waiting_section(waits)] if waits else []
     found: State = ([], [], [], [])
     for lines, folds, headings, marks in sections:
         row = len(found[0])

@@ -29,6 +29,7 @@ STEPS = st.one_of(
     st.tuples(st.just("draft"), st.tuples(st.integers(1, 3), st.none() | IDS, TEXTS)),
     st.tuples(st.just("type"), st.tuples(st.integers(1, 3), TEXTS)),
     st.tuples(st.just("settle"), st.sets(st.integers(1, 3))),
+    st.tuples(st.just("waiting"), st.sampled_from(["", "waiting", "waiting for an approval"])),
 )
 
 
@@ -40,6 +41,7 @@ class Model:
         self.messages: list[Any] = []
         self.drafts: dict[int, tuple[str | None, str]] = {}
         self.newest = 0
+        self.waits = ""
 
     def step(self, sheet: Sheet, name: str, value: Any) -> list[Patch]:
         """Do something in both, and return the patches."""
@@ -59,6 +61,9 @@ class Model:
             case "prompt":
                 self.system = value
                 return list(sheet.prompt(value))
+            case "waiting":
+                self.waits = value
+                return list(sheet.waiting(value))
             case "type":  # goes on with a draft
                 connection, more = value
                 client, text = self.drafts.get(connection, (None, ""))
@@ -94,7 +99,7 @@ def test_patches_make_the_conversation(steps: list[tuple[str, Any]], most_lines:
                 assert len(each.section.lines) <= most_lines
                 assert len(each.section.lines) < 2 or sum(map(len, each.section.lines)) <= most_characters
                 buffer.apply(each.fields())
-            assert laid_out(model.system, model.messages, model.drafts.values()) == buffer.state
+            assert laid_out(model.system, model.messages, model.drafts.values(), model.waits) == buffer.state
             assert len(model.messages) == sheet.messages
 
 

@@ -1,5 +1,6 @@
 """Subscriptions to lines, over a connection: whatever happens, the pushes make the conversation."""
 
+import json
 import random
 from typing import Any
 
@@ -64,7 +65,7 @@ async def follow(peer: Peer, agent: str = "demo") -> Follower:
 
 
 async def conversation(
-    peer: Peer, agent: str = "demo", *drafts: tuple[str | None, str], at: int | None = None
+    peer: Peer, agent: str = "demo", *drafts: tuple[str | None, str], at: int | None = None, waits: str = ""
 ) -> State:
     """Return the buffer that an agent should have, from what ``messages`` returns."""
     messages: list[Any] = []
@@ -73,7 +74,34 @@ async def conversation(
         page = await peer.call("messages", {"agent": agent, "since": since, "limit": 1000, "at": at})
         messages += page["messages"]
         if not page["more"]:
-            return laid_out(page["system"], messages, drafts)
+            return laid_out(page["system"], messages, drafts, waits)
+
+
+async def test_what_it_waits_for(connect: Connect) -> None:
+    """An approval that is waited for is said below all else until it is given, whoever says so: a block or a record."""
+    peer = connect()
+    await peer.ask(*CONVERSATION)
+    follower = await follow(connect())
+    waits = "waiting for an approval: delete"
+
+    def opaque(role: str, **data: Any) -> Any:
+        return {"role": role, "content": [{"type": "opaque", "provider": "x", "data_json": json.dumps(data)}]}
+
+    def record(*approvals: Any) -> Any:
+        data = {"pydantic_ai_record": json.dumps({"deferred_tool_requests": {"approvals": approvals}})}
+        return {"kind": "note", "data_json": json.dumps(data)}
+
+    await peer.ask(("add", "demo", [opaque("assistant", type="function_approval_request", name="delete")]))
+    await follower.until(await conversation(peer, waits=waits))
+    assert f"## assistant · {waits}" in (await peer.call("messages", {"agent": "demo", "view": "lines"}))["lines"]
+    await peer.ask(("add", "demo", [opaque("user", type="function_approval_response", approved=True)]))
+    await follower.until(await conversation(peer))
+    assert "### approved" in follower.buffer.lines
+    await peer.ask(("add", "demo", [{"role": "assistant", "content": [{**CALL, "id": "c2"}]}]))
+    await peer.ask(("add", "demo", [record({"tool_name": "delete"})]))
+    await follower.until(await conversation(peer, waits=waits))
+    await peer.ask(("undo", "demo"))
+    await follower.until(await conversation(peer))
 
 
 async def test_what_is_there_and_what_is_added(connect: Connect) -> None:

@@ -4,18 +4,15 @@ import json
 from contextlib import suppress
 
 from reel import requests
+from reel.cli.commands.shared.waiting import waits_for
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
 from reel.cli.screen.output import plain
-from reel.reading.approvals import KINDS, asked_for
 from reel.reading.fullness import Fullness
 from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
 from reel.requests.context import context
-
-# How many records of programs may say what a conversation waits for.
-_RECORDS = 50
 
 
 def info(ctx: Context) -> None:
@@ -73,10 +70,8 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None,
 def _next_turn(ctx: Context, info: AgentInfo) -> str:
     """Return whose turn it is, or what a conversation waits for."""
     newest = ctx.client.messages(info.id, last=1).messages
-    records = ctx.client.history(info.id, kinds=KINDS, last=_RECORDS, live=True).events
-    asked = asked_for(newest[-1] if newest else None, (call.name for call in info.open_calls), records)
-    if asked is not None:
-        return f"waiting for an approval{': ' if asked else ''}{flat(asked, 200)}"
+    if waits := waits_for(ctx, info, newest[-1] if newest else None):
+        return waits
     if info.ready:
         return "the assistant"
     return "tool results" if info.open_calls else "the user"

@@ -9,6 +9,7 @@ from reel import requests
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
+from reel.cli.commands.shared.waiting import waits_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -114,6 +115,7 @@ def _transcript(ctx: Context) -> Transcript:
 
 def _show_messages(ctx: Context) -> None:
     transcript = _transcript(ctx)
+    newest: Message | None = None
     for number, page in enumerate(_selected(ctx)):
         if ctx.out.as_json:
             ctx.out.documents(page.messages)
@@ -125,6 +127,11 @@ def _show_messages(ctx: Context) -> None:
             ctx.out.lines(transcript.message(message))
         if number == 0 and not page.messages and ctx.word is None:
             ctx.out.hint(f"no messages; add one with: {ctx.command('add', ctx.agent, 'TEXT')}")
+        newest = page.messages[-1] if page.messages else newest
+    if ctx.out.as_json or ctx.word is not None or ctx.args.at is not None:
+        return
+    if waits := waits_for(ctx, ctx.client.agent(ctx.agent), newest):
+        ctx.out.lines(transcript.waiting(waits))
 
 
 def _show_records(ctx: Context) -> None:

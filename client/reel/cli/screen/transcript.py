@@ -8,6 +8,7 @@ from itertools import islice
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.cli.screen import markdown
 from reel.cli.screen.output import Line, Span
+from reel.reading.attribution import speaker_of, tokens_of
 from reel.reading.cuts import remarks_on
 from reel.reading.layout import Layout, Shown
 from reel.reading.wording import count, flat, wrap
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _STEP = "  "
 # The blocks of tools, each in its own style, and folded if they are long.
 _TOOL = ("call", "result", "error")
+# What is not dim, as what the model thinks is.
+_SAID = (*_TOOL, "question", "decision")
 
 
 class Fold(NamedTuple):
@@ -71,7 +74,10 @@ class Transcript:
         """Lay out one message."""
         role, self._seq = message["role"], message["seq"]
         place = self._place(message["seq"], message.get("sent", message["time"]))
-        yield from self._header((role, role), place, *((f"  {remark}", "warn") for remark in remarks_on(message)))
+        speaker, tokens = speaker_of(message), tokens_of(message)
+        counted: list[Span] = [] if tokens is None else [(f"  {tokens}", "dim")]
+        remarks: list[Span] = [(f"  {remark}", "warn") for remark in remarks_on(message)]
+        yield from self._header((f"{role} · {speaker}" if speaker else role, role), place, *counted, *remarks)
         for block in self._layout.blocks(message["content"]):
             yield from self._block(block, 1)
 
@@ -84,6 +90,10 @@ class Transcript:
             yield from self._body(record["content"], 1)
         if record["data_json"] is not None:
             yield from self._body(record["data_json"], 1, "dim")
+
+    def waiting(self, words: str) -> Iterator[Line]:
+        """Lay out what the conversation waits for."""
+        yield from self._header((words, "warn"))
 
     def remark(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Lay out lines about events between two messages."""
@@ -109,7 +119,7 @@ class Transcript:
 
     def _labelled(self, block: Shown, depth: int) -> Iterator[Line]:
         """Lay out a block below its label."""
-        style = block.kind if block.kind in _TOOL else "dim"
+        style = block.kind if block.kind in _TOOL else "warn" if block.kind == "question" else "dim"
         note: list[Span] = [(f"  {block.call_id}", "dim")] if block.call_id else []
         yield self._label(depth, (block.label, style), *note)
         if block.kind == "thinking" and self._brief:
@@ -117,7 +127,7 @@ class Transcript:
         if block.text is None:
             lines: Iterator[Line] = (line for inner in block.inner for line in self._block(inner, depth + 1))
         else:
-            lines = self._body(block.text, depth + 1, "" if block.kind in _TOOL else "dim")
+            lines = self._body(block.text, depth + 1, "" if block.kind in _SAID else "dim")
         yield from self._folded(lines, depth + 1) if block.kind in _TOOL else lines
 
     def _label(self, depth: int, *spans: Span) -> Line:

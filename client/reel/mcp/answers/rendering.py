@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reel.mcp.answers.answer import beginning, end, size
 from reel.mcp.answers.cursors import Cursor
+from reel.reading.attribution import speaker_of
 from reel.reading.wording import flat, safe, safe_lines
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _GAP = 130
 # The share of the room of a text that is cut in the middle which its beginning gets.
 _BEGINNING = 2 / 3
 # What may be shortened in the middle; the rest of a message is what somebody said.
-_SHORTENED = frozenset({"thinking", "call", "result", "error"})
+_SHORTENED = frozenset({"thinking", "call", "result", "error", "question"})
 
 
 class Piece(NamedTuple):
@@ -119,7 +120,8 @@ def render(message: Message, layout: Layout, look: Look) -> Rendering:
         layout: knows the calls of the messages before it.
         look: how it is shown.
     """
-    pieces = [Piece(f"#{message['seq']} {message['role']}, {moment(message.get('sent', message['time']))}")]
+    who = " · ".join(filter(None, (message["role"], safe(speaker_of(message)))))
+    pieces = [Piece(f"#{message['seq']} {who}, {moment(message.get('sent', message['time']))}")]
     pieces += _pieces(layout.blocks(message["content"]), look)
     return Rendering(message["seq"], pieces, look)
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
+from reel.reading.approvals import KINDS, NEWEST, asked_for, waiting
 from reel.reading.facts import facts as as_lines
 from reel.reading.fullness import COUNTS, MOST, Fullness, counted_in, fullness
 from reel.version import PROTOCOL, __version__
@@ -191,7 +192,8 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
     async def run() -> Result:
         shown = await view(services, agent, asked.at)
         if asked.view == "lines":
-            return await read_lines(services.store, shown, window, services.long_work)
+            words = "" if asked.at is not None else await waits_for(services, agent)
+            return await read_lines(services.store, shown, window, services.long_work, words)
         if asked.format is None:
             return await read_page(services.store, shown, window, services.long_work.in_turn)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
@@ -199,6 +201,26 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
         return await read_item_page(services, agent.row, shown, window, asked.format)
 
     return Deferred(run)
+
+
+async def waits_for(services: Services, agent: Agent) -> str:
+    """Return what a conversation waits for, if it waits for a person; else nothing."""
+    calls: list[tuple[str, str]] = []
+
+    def now(state: State) -> View:
+        calls.extend((call.id, call.name) for call in state.conversation.open_calls)
+        return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
+
+    shown = await look(services.registry, agent, now)
+    asked = params.History(kinds=[*KINDS], inherited=True, last=NEWEST, live=True)
+    found = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
+
+    def words(entries: Iterable[Entry]) -> str:
+        newest = next((unpack(entry.message) for entry in entries if entry.message is not None), None)
+        what = asked_for(newest, calls, [*map(unpack, found.items)])
+        return "" if what is None else waiting(what)
+
+    return await read_entries(services.store, shown, Window(last=1), is_message, words, services.long_work.in_thread)
 
 
 def answer(services: Services, _call: Call, agent: Agent, asked: params.Answer) -> Deferred:

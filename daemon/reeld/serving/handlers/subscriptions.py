@@ -15,7 +15,7 @@ from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
-from reeld.serving.handlers.queries import profile_of, view
+from reeld.serving.handlers.queries import profile_of, view, waits_for
 from reeld.serving.line_view import MOST_MESSAGES, LineView
 from reeld.serving.pages import View
 from reeld.serving.subscriptions import Subscription
@@ -72,8 +72,11 @@ def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Su
         async def look() -> View:
             return await view(services, await services.registry.find(whose.uid), asked.at)
 
+        async def waits() -> str:
+            return await waits_for(services, await services.registry.find(whose.uid))
+
         kind = partial(LineView, is_past=asked.at is not None)
-        made = call.peer.subscriptions.make(kind, whose, look, services.long_work)
+        made = call.peer.subscriptions.make(kind, whose, look, waits, services.long_work)
 
         def begin_pushing() -> None:
             call.peer.subscriptions.begin(made, whose.head, live=False)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from reel import requests
 from reel.sync.client import Client
 from tests.reel.cli.conftest import Reel, texts
 
@@ -187,3 +188,19 @@ def test_info_has_names_and_tokens(reel: Reel, talk: str) -> None:
     lines = reel("info", f"{talk}-2").out.splitlines()
 
     assert {f"source       {talk} at #4", "tokens       1,003 in, 2 out", "head         #8"} <= set(lines)
+
+
+def test_show_says_who_speaks_and_what_it_waits_for(reel: Reel, client: Client, talk: str) -> None:
+    """A message has the name and the tokens that a framework stored with it; what is asked is the last line."""
+    asked = {"type": "function_approval_request", "function_call": {"name": "delete", "arguments": "{}"}}
+    item = {"role": "assistant", "author_name": "deck", "usage": {"input_tokens": 12, "output_tokens": 5}}
+    block: Any = {"type": "opaque", "provider": "agent-framework", "data_json": json.dumps(asked)}
+    client.call(requests.add_items(talk, [item], "x-mine", messages=[[{"role": "assistant", "content": [block]}]]))
+
+    shown = reel("show", talk).out
+    assert "\nassistant · deck  #" in shown
+    assert "  12 in, 5 out\n  asks for an approval of delete\n    {}\n" in shown
+    assert shown.endswith("\n\nwaiting for an approval: delete\n")
+    assert "waiting" not in reel("show", talk, "1").out
+    assert 'class="tokens">12 in, 5 out</span>' in reel("export", talk, "--format", "html").out
+    assert "### Assistant · deck\n" in reel("export", talk, "--format", "markdown").out

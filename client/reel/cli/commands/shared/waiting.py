@@ -1,0 +1,24 @@
+"""What a conversation waits for, as ``info`` and ``show`` say it."""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.approvals import KINDS, NEWEST, asked_for, waiting
+
+if TYPE_CHECKING:
+    from reel.cli.line.context import Context
+    from reel.replies import AgentInfo
+    from reel.said.messages import Message
+
+
+def waits_for(ctx: Context, agent: AgentInfo, newest: Message | None) -> str:
+    """Return that a conversation waits for a person, and for what; empty if it does not.
+
+    Args:
+        ctx: the context of the command.
+        agent: the agent.
+        newest: its newest message.
+    """
+    records = ctx.client.history(agent.id, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
+    asked = asked_for(newest, ((call.id, call.name) for call in agent.open_calls), records)
+    return "" if asked is None else waiting(asked)

@@ -1,0 +1,73 @@
+"""Who said a message, and how many tokens that took, as the framework that stored it says it.
+
+A framework's own fields are in the form of the item that a message was added as (:mod:`reel.said.item_forms`).
+"""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.approvals import parsed
+from reel.reading.wording import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from reel.reading.tokens import Tokens
+    from reel.said.messages import Message
+
+# The key of the form; the module that has it takes too long to import for a command that shows messages.
+_ITEM = "item"
+# Where an item has the name of who speaks: Google's ADK, Microsoft's Agent Framework, LangChain's messages, OpenHands.
+_AUTHORS = ("author", "author_name", "name", "sender")
+# Where it has the tokens: LangChain and the ADK, Pydantic AI and Strands Agents.
+_USAGES = ("usage_metadata", "usage")
+# What a framework calls those that need no name.
+_ROLES = ("user", "model", "assistant", "agent", "tool", "environment")
+# How much of a name is shown, in characters.
+_LONGEST = 100
+
+
+def speaker_of(message: Message) -> str:
+    """Return the name of the agent, or of the person, that said a message; empty if nobody named it."""
+    if message["role"] == "tool":
+        return ""
+    fields = _fields(message)
+    name = next((name for key in _AUTHORS if type(name := fields.get(key)) is str and name), "")
+    if name[:1] == "@":
+        from reel.said.item_forms import item_from, texts_of  # noqa: PLC0415 - most names are no references
+
+        try:
+            name = str(item_from(name, texts_of([dict(message)])))
+        except ValueError:
+            return ""
+    return "" if name in _ROLES else flat(name, _LONGEST)
+
+
+def tokens_of(message: Message) -> Tokens | None:
+    """Return the tokens that an answer took; ``None`` if it was not stored with them."""
+    if message["role"] != "assistant":
+        return None
+    if not (fields := _fields(message)):
+        return None
+    from reel.reading.tokens import tokens_in  # noqa: PLC0415 - most messages are no framework's
+
+    return next((tokens for key in _USAGES if (tokens := tokens_in({"usage": fields.get(key)})) is not None), None)
+
+
+def _fields(message: Message) -> Mapping[str, Any]:
+    """Return the fields of a message that only its framework has."""
+    item = (message.get("provider_metadata") or {}).get(_ITEM)
+    if type(item) is not dict:
+        return {}
+    form, text = item.get("form"), item.get("form_json")
+    if type(text) is str:
+        form = parsed(text)
+    if type(form) is not dict:
+        return {}
+    # A graph's messages have theirs below the name of their class; those of Strands Agents are in a message.
+    inner = form.get("fields", form.get("message"))
+    if type(inner) is not dict:
+        return form
+    metadata = inner.get("metadata")
+    return {**inner, **(metadata if type(metadata) is dict else {})}

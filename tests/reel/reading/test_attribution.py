@@ -1,0 +1,66 @@
+"""Who said a message, and its tokens: as each framework stores them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.reading.attribution import speaker_of, tokens_of
+from reel.reading.tokens import Tokens
+
+
+def message(form: Any, role: str = "assistant", text: str = "hello") -> Any:
+    return {"role": role, "content": [{"type": "text", "text": text}], "provider_metadata": {"item": {"form": form}}}
+
+
+_GRAPH = {"class": "AIMessage", "fields": {"name": "deck", "usage_metadata": {"input_tokens": 12, "output_tokens": 5}}}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (message({"author": "deck"}), "deck"),
+        (message({"author_name": "deck"}), "deck"),
+        (message(_GRAPH), "deck"),
+        ({**message(None), "provider_metadata": {"item": {"form_json": json.dumps(_GRAPH)}}}, "deck"),
+        (message({"author": "@0"}, text="researcher"), "researcher"),
+        (message({"author": "@7"}), ""),
+        (message({"author": "@@me"}), "@me"),
+        (message({"author": "user"}, "user"), ""),
+        (message({"author": "anna"}, "user"), "anna"),
+        (message({"author": "deck"}, "tool"), ""),
+        (message({"author": 3, "name": "deck"}), "deck"),
+        (message({"author": "a\nb"}), "a b"),
+        (message("@0j"), ""),
+        ({**message(None), "provider_metadata": {"item": {"part": 1}}}, ""),
+        ({**message(None), "provider_metadata": {"item": 3}}, ""),
+        ({**message(None), "provider_metadata": {}}, ""),
+    ],
+)
+def test_speakers(found: Any, expected: str) -> None:
+    """The name that a framework gives who speaks, if that is more than the role."""
+    assert expected == speaker_of(found)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (message(_GRAPH), Tokens(12, 5)),
+        (message({"usage_metadata": {"prompt_token_count": 12, "candidates_token_count": 5}}), Tokens(12, 5)),
+        (message({"usage_metadata": {"candidates_token_count": 5, "thoughts_token_count": 2}}), Tokens(0, 7, 0, 2)),
+        (message({"usage": {"input_tokens": 12, "cache_read_tokens": 4, "output_tokens": 5}}), Tokens(12, 5, 4)),
+        (message({"message": {"metadata": {"usage": {"inputTokens": 12, "outputTokens": 5}}}}), Tokens(12, 5)),
+        (
+            message(
+                {"usage_metadata": {"input_tokens": 12, "output_tokens": 5, "input_token_details": {"cache_read": 3}}}
+            ),
+            Tokens(12, 5, 3),
+        ),
+        (message({"usage": {"input_tokens": 12}}, "user"), None),
+        (message({"usage": "12"}), None),
+        (message({}), None),
+    ],
+)
+def test_tokens(found: Any, expected: Tokens | None) -> None:
+    """The tokens that a framework has counted for an answer."""
+    assert expected == tokens_of(found)
