@@ -67,7 +67,7 @@ class Lines:
 def session_of(lines: Lines, directory: Path, suffix: str = ".jsonl") -> Session:
     """Return the reader of a session."""
     path = lines.write(directory / f"session-2026-08-01T10-00-{lines.session[:8]}{suffix}")
-    return Session(Source(str(path), f"gemini-cli/{lines.session}", 0, 0))
+    return Session(Source(str(path), f"gemini-cli/{lines.session}", path.stat().st_size, 0))
 
 
 def read(lines: Lines, directory: Path) -> list[Step]:

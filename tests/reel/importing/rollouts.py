@@ -51,7 +51,7 @@ class Lines:
 def rollout_of(lines: Lines, directory: Path) -> Rollout:
     """Return the reader of a rollout."""
     path = lines.write(directory / f"rollout-2026-08-01T10-00-00-{lines.thread}.jsonl")
-    return Rollout(Source(str(path), f"codex/{lines.thread}", 0, 0))
+    return Rollout(Source(str(path), f"codex/{lines.thread}", path.stat().st_size, 0))
 
 
 def read(lines: Lines, directory: Path) -> list[Step]:

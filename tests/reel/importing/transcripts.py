@@ -79,8 +79,14 @@ def call(call_id: str, **arguments: Any) -> dict[str, Any]:
 
 def session_of(transcript: Transcript, directory: Path) -> Session:
     """Return the reader of a transcript."""
-    path = transcript.write(directory / f"{transcript.session}.jsonl")
-    return Session(Source(str(path), f"claude-code/{transcript.session}", 0, 0))
+    return session_at(directory, "".join(transcript.lines()), transcript.session)
+
+
+def session_at(directory: Path, text: str, session: str = SESSION) -> Session:
+    """Return the reader of a transcript that says this."""
+    path = directory / f"{session}.jsonl"
+    path.write_text(text)
+    return Session(Source(str(path), f"claude-code/{session}", path.stat().st_size, 0))
 
 
 def read(transcript: Transcript, directory: Path) -> list[Step]:

@@ -9,6 +9,8 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from itertools import takewhile
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -203,12 +205,20 @@ class JsonLines(ABC):
     def steps(self) -> Iterator[Step]:
         """Yield the steps in the lines written since the last call.
 
-        An incomplete last line is left for the next call.
+        An incomplete last line is left for the next call. The first call reads no further than where the file ended
+        when it was found: which conversation it is, and of which it is a fork, was told from its beginning, which may
+        have been less than there is now.
         """
         with self.open() as file:
             if self._position:
                 file.seek(self._position)
-            yield from self.read(lines_of(file, self._position, self._line))
+            end = inf if self._position else self.end_when_found
+            yield from self.read(takewhile(lambda line: line.end <= end, lines_of(file, self._position, self._line)))
+
+    @property
+    def end_when_found(self) -> float:
+        """Where the file ended when it was found, in bytes of its lines; infinite if that is not known."""
+        return self.source.size
 
     def open(self) -> BinaryIO:
         """Open the file."""

@@ -80,7 +80,7 @@ class Words(JsonLines):
 
 def words(path: Path) -> tuple[Words, list[str | None]]:
     """Return a reading of a file, and the words in it."""
-    reading = Words(Source(str(path), "tool/demo", 0, 0))
+    reading = Words(Source(str(path), "tool/demo", path.stat().st_size, 0))
     return reading, [step.content for step in reading.steps() if isinstance(step, Kept)]
 
 
@@ -94,6 +94,16 @@ def test_a_file_that_grows(tmp_path: Path) -> None:
 
     assert (["one"], ["two", "three"]) == (first, rest)
     assert (3, []) == (reading.counts.read, reading.counts.problems)
+
+
+def test_what_was_written_after_a_file_was_found(tmp_path: Path) -> None:
+    """It is left for the next look: what the file is was told from less."""
+    path = tmp_path / "x"
+    path.write_bytes(b'{"word": "one"}\n{"wo')
+    reading = Words(Source(str(path), "tool/demo", path.stat().st_size, 0))
+    path.write_bytes(b'{"word": "one"}\n{"word": "two"}\n')
+
+    assert ["one"] == [step.content for step in reading.steps() if isinstance(step, Kept)]
 
 
 def test_lines_that_are_no_records(tmp_path: Path) -> None:

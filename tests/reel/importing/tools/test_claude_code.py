@@ -17,6 +17,7 @@ from tests.reel.importing.transcripts import (
     check_step,
     outline,
     read,
+    session_at,
     session_of,
     session_without_file,
 )
@@ -204,9 +205,8 @@ def test_unknown_records_are_kept(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
     """A line that is not JSON is reported with its number; the others are read."""
     made = Transcript().user("u1", "Hi").user("u2", "Bye")
-    session = session_of(made, tmp_path)
     lines = made.lines()
-    Path(session.source.path).write_text(f"{lines[0]}{{\n[]\n{lines[1]}{lines[0][:30]}")
+    session = session_at(tmp_path, f"{lines[0]}{{\n[]\n{lines[1]}{lines[0][:30]}")
 
     assert ["user:u1", "user:u2"] == outline(list(session.steps()))
     assert [

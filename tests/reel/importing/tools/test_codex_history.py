@@ -67,6 +67,19 @@ def test_a_rewind_in_a_segment_and_a_fork_of_that(tmp_path: Path) -> None:
     assert ["One", "1", "Two", "Three", "Fork"] == _texts(sources[3])
 
 
+def test_a_fork_that_is_being_written(tmp_path: Path) -> None:
+    """A fork whose first record is not there yet when it is found waits for the next look, which sees its history."""
+    origin = _origin()
+    origin.write(tmp_path / f"rollout-1-{_A}.jsonl")
+    path = tmp_path / f"rollout-2-{_B}.jsonl"
+    path.touch()
+    found = TOOL.discover(tmp_path).sources[-1]
+    Lines(_B, forked_from_id=_A, history_base=_base(_A, origin, 3, 3)).said("user", "Fork").write(path)
+
+    assert [] == list(TOOL.open(found).steps())
+    assert ["One", "1", "Fork"] == _texts(TOOL.discover(tmp_path).sources[-1])
+
+
 def test_what_is_counted(tmp_path: Path) -> None:
     """The records of a history are counted where they are, and the facts are those of the rollout itself."""
     origin = _origin()

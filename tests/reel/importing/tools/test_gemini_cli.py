@@ -296,7 +296,7 @@ def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, suffix: str, da
     else:
         text[place] = data.draw(st.integers(0, 255))
     path.write_bytes(text)
-    reading = Session(Source(str(path), "gemini-cli/x", 0, 0))
+    reading = Session(Source(str(path), "gemini-cli/x", path.stat().st_size, 0))
 
     told, known = list(reading.steps()), {""}
 

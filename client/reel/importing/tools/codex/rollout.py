@@ -6,6 +6,7 @@ All items are read; of the events, only those with data that the items lack.
 
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 from typing import Any, BinaryIO
 
 from reel.base.strict_json import Json, encode
@@ -97,6 +98,11 @@ class Rollout(JsonLines):
     def open(self) -> BinaryIO:
         """Open the file, which may be compressed."""
         return open_rollout(self.source.path)
+
+    @property
+    def end_when_found(self) -> float:
+        """Where the file ended when it was found; of a compressed one, its size says nothing of its lines."""
+        return inf if self.source.path.endswith(base.COMPRESSED) else super().end_when_found
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps of the lines written since the last call."""
