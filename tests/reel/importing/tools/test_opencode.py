@@ -189,6 +189,17 @@ def test_answer_that_is_being_written(tmp_path: Path) -> None:
     assert [("user", ["Hi"])] == said(read(tree(tmp_path, [prompt("Hi"), unfinished])))
 
 
+def test_an_answer_that_is_written_again(tmp_path: Path) -> None:
+    """An answer that has ended, but whose step has not, is left for the next import: its other parts are to come."""
+    parts = [{"type": "step-start"}, {"type": "text", "text": "I look."}, {"type": "step-finish"}]
+    ended = {**_MADE, "finish": "stop"}
+    aborted = {**ended, "error": {"name": "MessageAbortedError"}}
+
+    assert [("user", ["Hi"])] == said(read(tree(tmp_path / "a", [prompt("Hi"), (ended, parts[:2])])))
+    for number, message in enumerate([(ended, parts), (aborted, parts[:2]), (ended, parts[1:2])]):
+        assert ("assistant", ["I look."]) == said(read(tree(tmp_path / str(number), [prompt("Hi"), message])))[1]
+
+
 def test_an_answer_that_was_left(tmp_path: Path) -> None:
     """What an answer did before its program was killed is read, once nobody has written to it for an hour."""
     state = {"status": "completed", "input": {}, "output": "deck.md"}

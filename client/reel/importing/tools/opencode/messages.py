@@ -1,6 +1,6 @@
 """Converts messages of all versions of opencode to steps of a conversation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
@@ -241,11 +241,17 @@ _READERS = {
 }
 
 
-def is_unfinished(message: Json) -> bool:
-    """Return whether a message is an answer that may still be being written."""
-    is_answer = "assistant" in (message.get("role"), message.get("type"))
-    ended = map_in(message, "time").get("completed") or message.get("error") or message.get("finish")
-    return is_answer and not ended
+def is_unfinished(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
+    """Return whether a message is an answer that may still be being written, itself or its parts.
+
+    A server may write a session again, message by message: an answer has ended then before its parts are there. They
+    end with the end of the step that they begin with.
+    """
+    if "assistant" not in (message.get("role"), message.get("type")) or message.get("error"):
+        return False
+    kinds = [text_in(part, "type") for _, part in parts]
+    steps = [kind for kind in kinds if kind in ("step-start", "step-finish")]
+    return steps[-1:] == ["step-start"] or not (map_in(message, "time").get("completed") or message.get("finish"))
 
 
 def note(ref: str, found: Any, sent: int | None) -> Kept:

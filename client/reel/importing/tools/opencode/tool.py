@@ -162,7 +162,7 @@ class Session:
                 if waiting is not None:
                     yield from messages.read(*waiting)
                 waiting = message
-            if waiting is not None and is_unfinished(waiting[0]) and self._may_go_on():
+            if waiting is not None and is_unfinished(waiting[0], waiting[2]) and self._may_go_on():
                 postpone(self.counts, 1 + len(waiting[2]))
             elif waiting is not None:
                 yield from messages.read(*waiting)
