@@ -8,7 +8,7 @@ A clone into the agent, and a restore to after one, bring nodes that are in no e
 one ends with it: it is a parent, and not in the tree. Whoever needs it reads the conversation at that position, and
 adds what it finds with :meth:`LogTree.add`.
 
-A log may have a hundred thousand nodes, so each is stored as three numbers instead of objects.
+A log may have a million nodes, so each is stored as a number instead of objects. Nearly all follow the one before.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ class LogTree:
         self.tip: Place | None = None
         self._owners: dict[str, int] = {}
         self._names: list[str] = []
-        # Of each agent: the seqs of its nodes, in ascending order, and their parents.
-        self._seqs: list[array[int]] = []
-        self._parents: list[_Places] = []
+        # Those of each agent.
+        self._nodes: list[_Nodes] = []
         # The first seq of each command, in ascending order, and the tip after each.
         self._commands = array("q")
         self._ends = _Places()
@@ -67,14 +66,7 @@ class LogTree:
 
     def add(self, place: Place, parent: Place | None) -> None:
         """Add a node, or give it another parent. The conversation stays where it is."""
-        owner = self._number(place[0])
-        seqs, parents = self._seqs[owner], self._parents[owner]
-        index = bisect_left(seqs, place[1])
-        if index < len(seqs) and seqs[index] == place[1]:
-            parents[index] = self._packed(parent)
-        else:
-            seqs.insert(index, place[1])
-            parents.insert(index, self._packed(parent))
+        self._nodes[self._number(place[0])].add(place[1], self._packed(parent))
 
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""
@@ -93,24 +85,23 @@ class LogTree:
         found = self._find(place)
         if found is None:
             return None
-        parent = self._unpacked(self._parents[found[0]][found[1]])
+        parent = self._unpacked(self._nodes[found[0]].parent(found[1]))
         # A damaged log may name a later one, and so lead in a circle.
         return None if parent is not None and parent[0] == place[0] and parent[1] >= place[1] else parent
 
     def nearest(self, place: Place) -> Place | None:
         """Return the newest node of an agent at a seq or before it."""
-        owner = self._number(place[0])
-        index = bisect_right(self._seqs[owner], place[1]) - 1
-        return None if index < 0 else (place[0], self._seqs[owner][index])
+        seqs = self._nodes[self._number(place[0])].seqs
+        index = bisect_right(seqs, place[1]) - 1
+        return None if index < 0 else (place[0], seqs[index])
 
     def children(self, place: Place | None) -> Iterator[Place]:
         """Yield the nodes whose parent is a place, or that have none. All nodes after it are looked at."""
         wanted, after = self._packed(place), -1 if place is None else place[1]
-        for owner, (name, seqs) in enumerate(zip(self._names, self._seqs, strict=True)):
-            parents = self._parents[owner]
-            for index in range(bisect_right(seqs, after), len(seqs)):
-                if parents[index] == wanted:
-                    yield name, seqs[index]
+        for name, nodes in zip(self._names, self._nodes, strict=True):
+            for index in range(bisect_right(nodes.seqs, after), len(nodes.seqs)):
+                if nodes.parent(index) == wanted:
+                    yield name, nodes.seqs[index]
 
     def path(self, tip: Place | None) -> Iterator[Place]:
         """Yield the nodes from a tip back to the root; the last one may be in another log, and not in the tree."""
@@ -125,18 +116,14 @@ class LogTree:
 
     def _find(self, place: Place) -> tuple[int, int] | None:
         owner = self._owners.get(place[0])
-        if owner is None:
-            return None
-        seqs = self._seqs[owner]
-        index = bisect_left(seqs, place[1])
-        return (owner, index) if index < len(seqs) and seqs[index] == place[1] else None
+        index = None if owner is None else _find(self._nodes[owner].seqs, place[1])
+        return None if owner is None or index is None else (owner, index)
 
     def _number(self, agent: str) -> int:
         if agent not in self._owners:
             self._owners[agent] = len(self._names)
             self._names.append(agent)
-            self._seqs.append(array("q"))
-            self._parents.append(_Places())
+            self._nodes.append(_Nodes(self._owners[agent]))
         return self._owners[agent]
 
     def _packed(self, place: Place | None) -> tuple[int, int]:
@@ -144,6 +131,54 @@ class LogTree:
 
     def _unpacked(self, packed: tuple[int, int]) -> Place | None:
         return None if packed[0] == _NONE else (self._names[packed[0]], packed[1])
+
+
+class _Nodes:
+    """The nodes of an agent, with their parents. Those that do not follow the node before are listed.
+
+    Args:
+        owner: the number of the agent.
+    """
+
+    def __init__(self, owner: int) -> None:
+        self._owner = owner
+        # In ascending order, as those that are listed.
+        self.seqs = array("q")
+        self._listed, self._parents = array("q"), _Places()
+
+    def add(self, seq: int, parent: tuple[int, int]) -> None:
+        """Add a node, or give it another parent; that of the next node stays."""
+        index, end = bisect_left(self.seqs, seq), len(self.seqs)
+        if index == end:
+            self.seqs.append(seq)
+        elif self.seqs[index] != seq:
+            following = self.parent(index)
+            self.seqs.insert(index, seq)
+            self._set(index + 1, following)
+        self._set(index, parent)
+
+    def parent(self, index: int) -> tuple[int, int]:
+        """Return the parent of a node."""
+        listed = _find(self._listed, self.seqs[index])
+        return self._before(index) if listed is None else self._parents[listed]
+
+    def _before(self, index: int) -> tuple[int, int]:
+        return (self._owner, self.seqs[index - 1]) if index else (_NONE, _NONE)
+
+    def _set(self, index: int, parent: tuple[int, int]) -> None:
+        seq = self.seqs[index]
+        if (listed := _find(self._listed, seq)) is not None:
+            self._parents[listed] = parent
+        elif parent != self._before(index):
+            place = bisect_left(self._listed, seq)
+            self._listed.insert(place, seq)
+            self._parents.insert(place, parent)
+
+
+def _find(seqs: array[int], seq: int) -> int | None:
+    """Return the index of a seq, if it is there."""
+    index = bisect_left(seqs, seq)
+    return index if index < len(seqs) and seqs[index] == seq else None
 
 
 class _Places:

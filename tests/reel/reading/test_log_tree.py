@@ -1,6 +1,10 @@
 """A tree of places; that a log is folded as the daemon does it is tested by tests/reeld/core/test_machine.py."""
 
+import tracemalloc
 from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reel.reading.log_tree import LogTree
 
@@ -50,3 +54,32 @@ def test_the_end_of_a_command() -> None:
         tree.fold(each)
 
     assert [None, None, ("a", 3), ("a", 3), ("a", 2), ("a", 2)] == [tree.tip_at(seq) for seq in range(6)]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(1, 9))))
+def test_nodes_in_any_order(added: list[tuple[int, int | None]]) -> None:
+    """Each node has the parent that it was given last, whenever its neighbours were added."""
+    tree, parents = LogTree(), dict(added)
+    for seq, parent in added:
+        tree.add(("a", seq), ("a", parent) if parent else None)
+
+    # A parent that is not older ends the path.
+    older = {
+        seq: ("a", parent) if parent else None for seq, parent in parents.items() if parent is None or parent < seq
+    }
+    assert older == {seq: tree.parent(("a", seq)) for seq in older}
+    for place in range(1, 10):
+        after = [seq for seq in sorted(parents) if parents[seq] == place < seq]
+        assert after == [seq for _, seq in tree.children(("a", place))]
+
+
+def test_memory_of_a_node() -> None:
+    """A node that follows the one before is a number of eight bytes."""
+    tree, number = LogTree(), 20_000
+    tracemalloc.start()
+    try:
+        for seq in range(1, number):
+            tree.add(("a", seq), ("a", seq - 1) if seq > 1 else None)
+        assert 10 > tracemalloc.get_traced_memory()[0] / number
+    finally:
+        tracemalloc.stop()
