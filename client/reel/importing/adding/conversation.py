@@ -234,30 +234,29 @@ class Conversation:
         return None
 
     def _keep(self, kept: Kept) -> None:
-        if self._log.place_of(kept.ref) is not None:
-            self._recount(kept)
+        if (place := self._log.place_of(kept.ref)) is not None:
+            self._recount(kept, place)
         elif not self.agent:
             self._early.append(kept)
         else:
-            self._put_record(kept, ref_for(kept.ref))
+            self._put_record(kept)
 
-    def _put_record(self, kept: Kept, answer: str) -> None:
-        """Add a record; ``answer`` is the id of the answer whose tokens it counts, if it counts any."""
+    def _put_record(self, kept: Kept, first: int | None = None) -> None:
+        """Add a record; ``first`` is the first count of the answer whose tokens it counts again, if it does so."""
         record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
         seq = self._put(record, kept.ref, kept, is_prompt=False)
         if seq is not None and kept.kind == "usage":
-            self._log.usages.add(answer, seq, kept.data)
+            self._log.usages.add(seq if first is None else first, seq, kept.data)
 
-    def _recount(self, kept: Kept) -> None:
-        """Count the tokens of an answer again if it was counted before it was complete."""
-        ref = ref_for(kept.ref)
-        place = self._log.usages.smaller(ref, kept.data) if kept.kind == "usage" and self.agent else None
+    def _recount(self, kept: Kept, first: int) -> None:
+        """Count the tokens of an answer again if its first count, at a seq, was made before it was complete."""
+        place = self._log.usages.smaller(first, kept.data) if kept.kind == "usage" and self.agent else None
         if place is None:
             self.known += 1
             return
         self.flush()
         for earlier in self._pipeline.call(requests.history(self.agent, since=place - 1, limit=1)).events:
-            self._put_record(replacing(kept, ref, earlier), ref)
+            self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
 
     def _compact(self, step: Compacted) -> None:
         name = step.summary.parts[0].ref
@@ -379,14 +378,15 @@ class Conversation:
             self.agent = reply.id
 
     def _send(self, stretch: Stretch) -> None:
-        call = stretch.call(self.agent)
+        # The events are not kept until they are answered.
+        call, sent, messages = stretch.call(self.agent), len(stretch), stretch.messages
         if self._careful:
             try:
-                self._took(self._pipeline.call(call), stretch)
+                self._took(self._pipeline.call(call), sent, messages)
             except (InvalidMessage, TooLarge) as error:
                 self._refuse(error)
         else:
-            self._submit(call, lambda reply: self._took(reply, stretch))
+            self._submit(call, lambda reply: self._took(reply, sent, messages))
 
     def _submit(self, call: Call[Any], take: Callable[[Any], None]) -> None:
         try:
@@ -394,14 +394,14 @@ class Conversation:
         except (InvalidParams, TooLarge) as error:
             self.failure = self.failure or error
 
-    def _took(self, reply: Any, stretch: Stretch) -> None:
+    def _took(self, reply: Any, sent: int, messages: int) -> None:
         if isinstance(reply, ReelError):
             # The following commands are refused as well, because the head differs from the expected one.
             self.failure = self.failure or (too_old() if isinstance(reply, MethodNotFound) else reply)
-        elif reply.first + len(stretch) - 1 != reply.head:
+        elif reply.first + sent - 1 != reply.head:
             self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
         else:
-            self.added += stretch.messages
+            self.added += messages
 
     def _took_description(self, reply: Any) -> None:
         if isinstance(reply, ReelError):

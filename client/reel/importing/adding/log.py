@@ -75,7 +75,7 @@ class Log:
         if ref := event.get("ref"):
             self._refs[ref] = seq
         if kind == "usage":
-            self.usages.note(event)
+            self.usages.note(event, self._refs.get)
         elif kind == "clone":
             self.usages = Usages()
         if kind in NODE_KINDS:
