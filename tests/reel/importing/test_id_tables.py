@@ -50,30 +50,32 @@ def test_an_id_that_was_not_added(table: type[Ids]) -> None:
     assert made.add("one") == made.find("one")
 
 
-def test_ids_with_one_slot() -> None:
-    """Ids that begin at the same slot are kept apart."""
-    made, names = Ids(), [str(number) for number in range(2000)]
-    for name in names:
-        made.add(name)
+@pytest.mark.parametrize("table", [Ids, NamedIds])
+def test_many_ids(table: type[Ids]) -> None:
+    """Ids that begin at the same slot are kept apart, and an id that made the table grow is found in it."""
+    made, names = table(), [str(number) for number in range(2000)]
+    for number, name in enumerate(names):
+        assert [number, number] == [made.add(name), made.add(name)]
 
     assert list(range(2000)) == [made.find(name) for name in names]
 
 
-def _bytes_of_one(add: Callable[[str], object], number: int = 20_000) -> float:
-    """Return how many bytes an id takes, if so many are added."""
+def _bytes_of_one(add: Callable[[int], object], number: int = 20_000) -> float:
+    """Return how many bytes one of so many takes."""
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
         for one in range(number):
-            add(str(UUID(int=one)))
+            add(one)
         return (tracemalloc.get_traced_memory()[0] - before) / number
     finally:
         tracemalloc.stop()
 
 
 def test_memory_of_an_id() -> None:
-    """An id takes 12 bytes and a slot of up to 13; the count of an answer has two numbers more."""
-    ids, usages = Ids(), Usages()
+    """An id takes 12 or 16 bytes and a slot of up to 8; the count of an answer is two numbers."""
+    ids, named, usages = Ids(), NamedIds(), Usages()
 
-    assert 28 > _bytes_of_one(ids.add)
-    assert 48 > _bytes_of_one(lambda ref: usages.add(ref, 1, {"usage": {"input_tokens": 5}}))
+    assert 22 > _bytes_of_one(lambda one: ids.add(str(UUID(int=one))))
+    assert 27 > _bytes_of_one(lambda one: named.add(str(UUID(int=one))))
+    assert 18 > _bytes_of_one(lambda one: usages.add(one, one, {"usage": {"input_tokens": 5}}))

@@ -125,6 +125,17 @@ def test_compaction(tmp_path: Path, after: str) -> None:
     assert ["compacted:s1 u2 a2", "user:u3"] == outline(read(made, tmp_path))[4:]
 
 
+def test_compaction_of_a_branch_that_was_left(tmp_path: Path) -> None:
+    """What is preserved may be on a branch that was left, and that the conversation went back to."""
+    made = Transcript().user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "More").answer("a2", "Yes", "m2")
+    made.user("u3", "Else", after="a1").user("u4", "As before", after="a2")
+    preserved = {"preservedSegment": {"headUuid": "u2", "tailUuid": "u4", "anchorUuid": "s1"}}
+    made.record("system", "b1", after=None, subtype="compact_boundary", compactMetadata=preserved)
+    made.user("s1", "Summary", isCompactSummary=True)
+
+    assert "compacted:s1 u2 a2 u4" == outline(read(made, tmp_path))[-1]
+
+
 def test_prompt_while_the_model_works(tmp_path: Path) -> None:
     """A prompt that was queued is a message of its own after the answer that it came into."""
     made = Transcript().user("u1", "Hi").answer("a1", call("c1"), "m1")

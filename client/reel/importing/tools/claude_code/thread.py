@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reel.base.strict_json import Json
-from reel.importing.id_tables import Ids, NamedIds
+from reel.importing.id_tables import NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Middle, Said, Step
 from reel.importing.tools.claude_code.records import Record, parent_of, read_record, unknown_record
 from reel.importing.values import list_in, map_in, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
 
-# The kind of a person's message, and of one that continues a message. Others have the number of their answer.
+# The kind of a person's message, and of one that continues a message. Others have the hash of their answer's id.
 _PROMPT, _JOINS = -1, -2
-# Represents the beginning of the conversation, and the absence of a place in it.
+_POSITIVE = (1 << 63) - 1
+# Represents the beginning of the conversation.
 _START = -1
-_NOWHERE = -1
 
 
 class Thread:
@@ -34,13 +34,11 @@ class Thread:
     def __init__(self, refused: Counter[str] | None = None) -> None:
         self._refusals = Refusals(PROVIDER, refused)
         # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
-        # in the conversation; for one on an abandoned branch, its predecessor.
+        # in the conversation, or `_abandoned` if it is on another branch.
         self._records = NamedIds()
-        self._anchors, self._kinds = array("i"), array("i")
-        self._places, self._before = array("i"), array("i")
+        self._anchors, self._kinds, self._places = array("i"), array("q"), array("i")
         # The messages of the conversation.
         self._path = array("i")
-        self._answers = Ids()
         # The answer that is being read, and the records between its parts.
         self._answer: Said | None = None
         self._answer_id = ""
@@ -121,8 +119,8 @@ class Thread:
         self._note(uuid, self._tip)
         first, last = (self._place_of(end) for end in ends)
         listed = dict.fromkeys(self._records.find(kept) for kept in preserved)
-        self._preserved = tuple(kept for kept in listed if kept is not None and self._places[kept] != _NOWHERE)
-        if not self._preserved and _NOWHERE not in (first, last):
+        self._preserved = tuple(kept for kept in listed if kept is not None and self._places[kept] >= 0)
+        if not self._preserved and first >= 0 and last >= 0:
             self._preserved = tuple(self._path[first : last + 1])
 
     def summarize(self, record: Record) -> Iterator[Step]:
@@ -157,8 +155,8 @@ class Thread:
         """Register a record with its message, its own or the one it follows; return its number."""
         number = self._records.add(uuid)
         if number == len(self._anchors):
-            for column in (self._anchors, self._kinds, self._places, self._before):
-                column.append(_NOWHERE)
+            for column in (self._anchors, self._kinds, self._places):
+                column.append(_abandoned(_START))
         self._anchors[number] = number if anchor is None else anchor
         return number
 
@@ -168,10 +166,10 @@ class Thread:
         return self._tip if number is None else self._anchors[number]
 
     def _place_of(self, uuid: str) -> int:
-        """Return the place in the conversation of the message that a record is or follows."""
+        """Return the place in the conversation of the message that a record is or follows; negative if it has none."""
         number = self._records.find(uuid)
         anchor = _START if number is None else self._anchors[number]
-        return _NOWHERE if anchor == _START else self._places[anchor]
+        return anchor if anchor == _START else self._places[anchor]
 
     def _place_after(self, record: Record) -> int:
         """Return the message that a record follows: the last one if its predecessor was never written."""
@@ -180,8 +178,7 @@ class Thread:
         return self._anchor_of(record.parent)
 
     def _take_messages(self, record: Record) -> Iterator[Step]:
-        joins = _JOINS if record.joins else _PROMPT
-        self._append(self._note(record.uuid), self._answers.add(record.answer) if record.answer else joins)
+        self._append(self._note(record.uuid), _kind_of(record))
         if self._answer is not None and record.answer == self._answer_id:
             metadata = {**self._answer.metadata, **record.said[0].metadata}
             self._answer = self._answer._replace(parts=self._answer.parts + record.said[0].parts, metadata=metadata)
@@ -204,16 +201,12 @@ class Thread:
         """Return whether a record continues the conversation, rather than beginning a new branch."""
         if after == self._tip or (record.joins and not record.beside):
             return True
-        place = _NOWHERE if after == _START else self._places[after]
-        if place == _NOWHERE:
+        place = after if after == _START else self._places[after]
+        if place < 0:
             return False
         left_behind = {self._kinds[message] for message in self._path[place + 1 :]}
-        return left_behind <= {_JOINS, self._kind_of(record), *self._answers_up_to(place)}
-
-    def _kind_of(self, record: Record) -> int:
-        """Return the kind of the answer that a record is a part of, if it was read before."""
-        answer = self._answers.find(record.answer) if record.answer else None
-        return _JOINS if answer is None else answer
+        same = _kind_of(record) if record.answer else _JOINS
+        return left_behind <= {_JOINS, same, *self._answers_up_to(place)}
 
     def _answers_up_to(self, place: int) -> Iterator[int]:
         """Yield the answers to the last prompt that end at a place or continue after it."""
@@ -224,16 +217,26 @@ class Thread:
     def _go_to(self, message: int) -> None:
         """Make the path lead to a message, on any branch."""
         way: list[int] = []
-        while message != _START and self._places[message] == _NOWHERE:
+        while message != _START and self._places[message] < 0:
             way.append(message)
-            message = self._before[message]
+            message = _abandoned(self._places[message])
         keep = 0 if message == _START else self._places[message] + 1
         for place in range(len(self._path) - 1, keep - 1, -1):
             left = self._path.pop()
-            self._places[left] = _NOWHERE
-            self._before[left] = self._path[place - 1] if place else _START
+            self._places[left] = _abandoned(self._path[place - 1] if place else _START)
         for message in reversed(way):
             self._append(message, self._kinds[message])
+
+
+def _abandoned(message: int) -> int:
+    """Return the place of a message on an abandoned branch, by the one that it follows; or that one, by the place."""
+    return -2 - message
+
+
+def _kind_of(record: Record) -> int:
+    if record.answer:
+        return hash(record.answer) & _POSITIVE
+    return _JOINS if record.joins else _PROMPT
 
 
 def larger(one: Kept | None, other: Kept | None) -> Kept | None:
