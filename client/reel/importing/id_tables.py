@@ -6,6 +6,8 @@ A string in a dict takes 180 bytes or more. Here, an id takes 12 or 16 bytes, an
 from array import array
 from struct import Struct
 
+from reel.base.number_arrays import inserted, numbers, replaced
+
 _FREE = -1
 # The number of slots at first, and by how much it grows when more than this share is in use: beyond it, linear probing
 # gets slow.
@@ -135,7 +137,7 @@ class IdMap:
 
     def __init__(self) -> None:
         self._ids = Ids()
-        self._values = array("q")
+        self._values = numbers()
 
     def get(self, given: str) -> int | None:
         """Return the number that was set for an id, or ``None`` if none was set."""
@@ -145,9 +147,9 @@ class IdMap:
     def __setitem__(self, given: str, value: int) -> None:
         number = self._ids.add(given)
         if number == len(self._values):
-            self._values.append(value)
+            self._values = inserted(self._values, number, value)
         else:
-            self._values[number] = value
+            self._values = replaced(self._values, number, value)
 
 
 def _uuid_in(given: str) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ A clone into the agent, and a restore to after one, bring nodes that are in no e
 one ends with it: it is a parent, and not in the tree. Whoever needs it reads the conversation at that position, and
 adds what it finds with :meth:`LogTree.add`.
 
-A log may have a million nodes, so each is stored as a number instead of objects. Nearly all follow the one before.
+A log may have a million nodes, so each is stored as a number instead of objects: nearly all follow the one before.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.base.number_arrays import inserted, numbers, replaced
 from reel.said.kinds import NODE_KINDS, tip_after
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class LogTree:
         # Those of each agent.
         self._nodes: list[_Nodes] = []
         # The first seq of each command, in ascending order, and the tip after each.
-        self._commands = array("q")
+        self._commands = numbers()
         self._ends = _Places()
 
     def fold(self, event: Event) -> bool:
@@ -73,7 +74,7 @@ class LogTree:
         self.head, self.tip = head, tip
         if not self._commands or self._commands[-1] != command:
             self._ends.insert(len(self._commands), self._packed(tip))
-            self._commands.append(command)
+            self._commands = inserted(self._commands, len(self._commands), command)
         else:
             self._ends[-1] = self._packed(tip)
 
@@ -143,17 +144,17 @@ class _Nodes:
     def __init__(self, owner: int) -> None:
         self._owner = owner
         # In ascending order, as those that are listed.
-        self.seqs = array("q")
-        self._listed, self._parents = array("q"), _Places()
+        self.seqs = numbers()
+        self._listed, self._parents = numbers(), _Places()
 
     def add(self, seq: int, parent: tuple[int, int]) -> None:
         """Add a node, or give it another parent; that of the next node stays."""
         index, end = bisect_left(self.seqs, seq), len(self.seqs)
         if index == end:
-            self.seqs.append(seq)
+            self.seqs = inserted(self.seqs, index, seq)
         elif self.seqs[index] != seq:
             following = self.parent(index)
-            self.seqs.insert(index, seq)
+            self.seqs = inserted(self.seqs, index, seq)
             self._set(index + 1, following)
         self._set(index, parent)
 
@@ -171,7 +172,7 @@ class _Nodes:
             self._parents[listed] = parent
         elif parent != self._before(index):
             place = bisect_left(self._listed, seq)
-            self._listed.insert(place, seq)
+            self._listed = inserted(self._listed, place, seq)
             self._parents.insert(place, parent)
 
 
@@ -186,14 +187,15 @@ class _Places:
 
     def __init__(self) -> None:
         self._owners = array("i")
-        self._seqs = array("q")
+        self._seqs = numbers()
 
     def insert(self, index: int, place: tuple[int, int]) -> None:
         self._owners.insert(index, place[0])
-        self._seqs.insert(index, place[1])
+        self._seqs = inserted(self._seqs, index, place[1])
 
     def __setitem__(self, index: int, place: tuple[int, int]) -> None:
-        self._owners[index], self._seqs[index] = place
+        self._owners[index] = place[0]
+        self._seqs = replaced(self._seqs, index, place[1])
 
     def __getitem__(self, index: int) -> tuple[int, int]:
         return self._owners[index], self._seqs[index]

@@ -78,4 +78,4 @@ def test_memory_of_an_id() -> None:
 
     assert 22 > _bytes_of_one(lambda one: ids.add(str(UUID(int=one))))
     assert 27 > _bytes_of_one(lambda one: named.add(str(UUID(int=one))))
-    assert 18 > _bytes_of_one(lambda one: usages.add(one, one, {"usage": {"input_tokens": 5}}))
+    assert 10 > _bytes_of_one(lambda one: usages.add(one, one, {"usage": {"input_tokens": 5}}))

@@ -74,12 +74,12 @@ def test_nodes_in_any_order(added: list[tuple[int, int | None]]) -> None:
 
 
 def test_memory_of_a_node() -> None:
-    """A node that follows the one before is a number of eight bytes."""
+    """A node that follows the one before is a number of four bytes."""
     tree, number = LogTree(), 20_000
     tracemalloc.start()
     try:
         for seq in range(1, number):
             tree.add(("a", seq), ("a", seq - 1) if seq > 1 else None)
-        assert 10 > tracemalloc.get_traced_memory()[0] / number
+        assert 6 > tracemalloc.get_traced_memory()[0] / number
     finally:
         tracemalloc.stop()

@@ -5,11 +5,11 @@ count takes its place (:func:`reel.reading.tokens.replaced_by`).
 """
 
 import json
-from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
+from reel.base.number_arrays import inserted, numbers, replaced
 from reel.importing.steps import Kept
 from reel.reading.tokens import REPLACES, tokens_in
 
@@ -27,7 +27,7 @@ class Usages:
     def __init__(self) -> None:
         # The first counts, in ascending order, and the tokens of the newest ones; and the seqs of those that are not
         # the first ones.
-        self._firsts, self._tokens = array("q"), array("q")
+        self._firsts, self._tokens = numbers(), numbers()
         self._newest: dict[int, int] = {}
 
     def note(self, event: Any, place_of: Callable[[str], int | None]) -> None:
@@ -57,10 +57,10 @@ class Usages:
         """
         index, tokens = bisect_left(self._firsts, first), _total(data)
         if index < len(self._firsts) and self._firsts[index] == first:
-            self._tokens[index] = tokens
+            self._tokens = replaced(self._tokens, index, tokens)
         else:
-            self._firsts.insert(index, first)
-            self._tokens.insert(index, tokens)
+            self._firsts = inserted(self._firsts, index, first)
+            self._tokens = inserted(self._tokens, index, tokens)
         if seq != first:
             self._newest[first] = seq
 
