@@ -70,7 +70,7 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None,
 def _next_turn(ctx: Context, info: AgentInfo) -> str:
     """Return whose turn it is, or what a conversation waits for."""
     newest = ctx.client.messages(info.id, last=1).messages
-    if waits := waits_for(ctx, info, newest[-1] if newest else None):
+    if waits := waits_for(ctx, info.id, newest[-1] if newest else None, info.open_calls):
         return waits
     if info.ready:
         return "the assistant"

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.reading.approvals import KINDS, NEWEST, asked_for, waiting
+from reel.reading.approvals import KINDS, NEWEST, asked_for, has_open_calls, waiting
 
 if TYPE_CHECKING:
     from reel.cli.line.context import Context
-    from reel.replies import AgentInfo
+    from reel.replies import OpenCall
     from reel.said.messages import Message
 
 
-def waits_for(ctx: Context, agent: AgentInfo, newest: Message | None) -> str:
+def waits_for(ctx: Context, agent: str, newest: Message | None, open_calls: list[OpenCall] | None = None) -> str:
     """Return that a conversation waits for a person, and for what; empty if it does not.
 
     Args:
         ctx: the context of the command.
-        agent: the agent.
+        agent: the name or the id of the agent.
         newest: its newest message.
+        open_calls: its calls without a result, if they are known; else they are asked for where there may be some.
     """
-    records = ctx.client.history(agent.id, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
-    asked = asked_for(newest, ((call.id, call.name) for call in agent.open_calls), records)
+    records = ctx.client.history(agent, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
+    if open_calls is None:
+        open_calls = ctx.client.agent(agent).open_calls if records or has_open_calls(newest) else []
+    asked = asked_for(newest, ((call.id, call.name) for call in open_calls), records)
     return "" if asked is None else waiting(asked)
