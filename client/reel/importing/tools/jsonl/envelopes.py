@@ -1,6 +1,7 @@
 """Tells what a line of JSON is that is not simply a message: a message in an envelope, or a record of a known tool."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.values import map_in, text_in
@@ -12,6 +13,10 @@ _OF_MESSAGE = ("role", "timestamp", "created_at", "create_time", "time")
 _ITEMS = ("message", "reasoning", "compaction", "item_reference", "mcp_list_tools", "additional_tools")
 _CALLS = ("_call", "_call_output")
 _CHAIN = {"uuid", "parentUuid", "sessionId"}
+# The rows of Grok Build that have a type where messages have a role.
+_ROWS = ("system", "user", "assistant", "tool_result")
+# The directory of Cursor's transcripts, whose records any program could write.
+_TRANSCRIPTS = "agent-transcripts"
 
 
 def _is_of_claude_code(found: Json) -> bool:
@@ -22,6 +27,22 @@ def _is_of_qwen_code(found: Json) -> bool:
     return found.keys() >= _CHAIN and "parts" in map_in(found, "message")
 
 
+def _is_of_kimi_code(found: Json) -> bool:
+    return "." in text_in(found, "type") and "time" in found
+
+
+def _is_of_grok_build(found: Json) -> bool:
+    return text_in(found, "type") in _ROWS and "content" in found and found.keys().isdisjoint({"role", "id", "uuid"})
+
+
+def _is_of_vscode_chat(found: Json) -> bool:
+    return (found.get("kind") == 0 and "v" in found) or (type(found.get("requests")) is list and "version" in found)
+
+
+def _has(*keys: str) -> Callable[[Json], bool]:
+    return lambda found: found.keys() >= {*keys}
+
+
 # The tools whose files begin with such a record. They say more than messages: steps back, forks, usage.
 _SIGNS: dict[str, Callable[[Json], bool]] = {
     "claude-code": _is_of_claude_code,
@@ -29,12 +50,28 @@ _SIGNS: dict[str, Callable[[Json], bool]] = {
     "copilot-cli": lambda found: found.get("type") == "session.start" and "data" in found,
     "qwen-code": _is_of_qwen_code,
     "pi": lambda found: found.get("type") == "session" and "cwd" in found,
-    "gemini-cli": lambda found: {"sessionId", "projectHash"} <= found.keys(),
+    "gemini-cli": _has("sessionId", "projectHash"),
+    "kimi-code": _is_of_kimi_code,
+    "mistral-vibe": _has("role", "message_id", "injected"),
+    "kiro-cli": _has("version", "kind", "data"),
+    "grok-build": _is_of_grok_build,
+    "vscode-chat": _is_of_vscode_chat,
+    "openhands": _has("id", "timestamp", "source", "kind"),
+    "continue": _has("sessionId", "workspaceDirectory", "history"),
+    "opencode": _has("info", "messages"),
+    "reel": _has("reel", "agent"),
 }
 
 
-def tool_of(found: Json) -> str:
-    """Return the tool that writes records like the first one of a file; empty if it is not known."""
+def tool_of(found: Json, path: str) -> str:
+    """Return the tool that writes files like this one; empty if it is not known.
+
+    Args:
+        found: the first record.
+        path: the file.
+    """
+    if _TRANSCRIPTS in Path(path).parts and "message" in found:
+        return "cursor"
     return next((name for name, is_its in _SIGNS.items() if is_its(found)), "")
 
 

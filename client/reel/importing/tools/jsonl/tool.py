@@ -65,7 +65,7 @@ class Messages(JsonLines):
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         where = next((key for key in _LISTS if type(found.get(key)) is list), "")
-        if not self._number and (tool := tool_of(found)):
+        if not self._number and (tool := tool_of(found, self.source.path)):
             raise OSError(0, f"is a file of another tool; import it with: reel import {tool} {self.source.path}")
         if where:
             self.counts.map()
