@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters coverage editors crash fuzz soak bench recall bench-large bench-long profile docs picture man vsix clean
+.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters watched coverage editors crash fuzz soak bench recall bench-large bench-long profile docs picture man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -137,6 +137,11 @@ adapters: $(READY)  ## run the tests with the newest and the oldest frameworks t
 	$(BIN)/python -m venv $(NEWEST)
 	$(subst $(BIN),$(NEWEST)/bin,$(PIP)) --upgrade --editable . $(SDKS) $(TESTING)
 	$(NEWEST)/bin/pytest $(PYTEST_OPTIONS) tests/adapters/test_newest_sdks.py tests/sdks/test_types.py
+
+WATCHED_SECONDS ?= 3600
+watched: $(READY)  ## work with real coding agents under reel import --watch, and compare (WATCHED_SECONDS=3600)
+	$(BIN)/python -m tests.adapters.programs
+	WATCHED_SECONDS=$(WATCHED_SECONDS) $(BIN)/pytest -o timeout=0 tests/adapters/test_watched_agents.py
 
 editors: $(READY)  ## run the editors' tests, those of Neovim in the installed version and in the newest
 	REEL_EVERY_NVIM=1 $(BIN)/pytest $(PYTEST_OPTIONS) tests/editors

@@ -1,0 +1,424 @@
+"""Real coding agents under ``reel import --watch``: what each sent to its model is what reel says of the conversation.
+
+``make adapters`` lets each work for one session; ``make watched WATCHED_SECONDS=3600`` for an hour.
+"""
+
+import difflib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from reel import requests
+from reel.said.formats import Format
+from reel.said.messages import NewMessage
+from reel.sync.client import Client
+from tests.adapters.agents_at_work import AGENTS, Place, Session
+from tests.adapters.asked_blocks import Block, blocks_of
+from tests.adapters.programs import program
+from tests.adapters.scripted_provider import (
+    Answer,
+    Asked,
+    Failure,
+    Held,
+    Part,
+    Provider,
+    Shell,
+    Thought,
+    Use,
+    Words,
+    scripted_provider,
+)
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
+
+SECONDS = float(os.environ.get("WATCHED_SECONDS", "0"))
+SEED = int(os.environ.get("WATCHED_SEED", "0"))
+REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
+# What a session does, as often as it is here; a session of `make adapters` does each once.
+_ACTS = (
+    *("turn", "turn", "turn", "parallel", "sub_agent", "failure", "interrupt", "kill"),
+    *("resume", "rewind", "fork", "compact", "rename"),
+)
+_SHOWN = 40
+
+
+class Work:
+    """What somebody does with an agent.
+
+    Args:
+        session: the session.
+        provider: the model's provider.
+        chance: what decides.
+        seen: waits until an import has stored an answer with this word.
+    """
+
+    def __init__(
+        self, session: Session, provider: Provider, chance: random.Random, seen: Callable[[str], None]
+    ) -> None:
+        self._session = session
+        self._provider = provider
+        self._chance = chance
+        self._seen = seen
+        self._newest = ""
+
+    def do(self, acts: Sequence[str]) -> None:
+        """Open the session, do some things, and close it."""
+        self._session.open()
+        self.turn()
+        for act in acts:
+            getattr(self, act)()
+        self._session.close()
+
+    def _say(self, *middle: Answer) -> None:
+        word = self._provider.script(lambda word: [*middle, self._end(word)])
+        self._session.ask(self._prompt(word))
+        self._session.finish()
+        assert self._provider.spent(word), f"{word} is not spent"
+        self._newest = word
+
+    def _prompt(self, word: str) -> str:
+        return f"{self._chance.choice(('Please do', 'Zeig mir bitte', 'Now the next one:', '次は'))} {word}"
+
+    def _end(self, word: str) -> Answer:
+        more: list[Part] = [Thought("It is done.")] if self._chance.random() < 1 / 2 else []
+        return [*more, Words("A line of text.\n" * self._chance.randrange(3) + f"Ended {word}")]
+
+    def _step(self, calls: int) -> Answer:
+        first: list[Part] = [Thought("First a look.")] if self._chance.random() < 1 / 2 else []
+        words: list[Part] = [Words("I look at it.")] if self._chance.random() < 1 / 2 else []
+        commands = ("echo one", "echo 'two words'", "false", "printf 'a\\nb\\n'", "seq 200")
+        return [*first, *words, *(Shell(self._chance.choice(commands)) for _ in range(calls))]
+
+    def turn(self) -> None:
+        """Say something, with some calls one after the other."""
+        self._say(*(self._step(1) for _ in range(self._chance.randrange(3))))
+
+    def parallel(self) -> None:
+        """Calls at once."""
+        self._say(self._step(3))
+
+    def failure(self) -> None:
+        """A request fails, and is sent again."""
+        self._say([Failure(500)], self._step(1))
+
+    def sub_agent(self) -> None:
+        """Let another agent work."""
+        inner = self._provider.script(lambda word: [self._step(1), [Words(f"Ended {word}")]])
+        call = self._session.sub_agent(inner)
+        if call is None:
+            self.turn()
+            return
+        self._say([Words("Somebody else looks."), Use(*call)])
+        assert self._provider.spent(inner), f"{inner} is not spent"
+
+    def _begin_held(self) -> None:
+        held: list[Part] = [Words("It begins."), Held("It goes on, and on.")]
+        word = self._provider.script(lambda _: [self._step(1), held])
+        self._session.ask(self._prompt(word))
+        assert self._provider.held(word), f"{word} is not held"
+
+    def interrupt(self) -> None:
+        """Interrupt an answer."""
+        self._begin_held()
+        self._session.interrupt()
+        self.turn()
+
+    def kill(self) -> None:
+        """Kill the agent in the middle of an answer, and go on."""
+        self._begin_held()
+        self._session.kill()
+        self._session.open()
+        self.turn()
+
+    def resume(self) -> None:
+        """End the agent, and go on."""
+        self._session.close()
+        self._session.open()
+        self.turn()
+
+    def rewind(self) -> None:
+        """Take the last turn back; some agents delete it."""
+        self.turn()
+        self._seen(self._newest)
+        self._session.rewind()
+        self.turn()
+
+    def fork(self) -> None:
+        """Go on in a copy."""
+        self._session.fork()
+        self.turn()
+
+    def compact(self) -> None:
+        """Sum up."""
+        self._session.compact()
+        self.turn()
+
+    def rename(self) -> None:
+        """Give it a title."""
+        self._session.rename(f"Title {self._newest}")
+        self.turn()
+
+
+@contextmanager
+def watching(home: Path, daemon: Daemon) -> Iterator[None]:
+    """Run an import for a block."""
+    command = [*REEL, "import", "--yes", "--watch"]
+    with (home / "watch.log").open("wb") as log:
+        running = subprocess.Popen(command, env=_environment(home, daemon), stdout=log, stderr=log)
+    try:
+        yield
+        assert running.poll() is None, (home / "watch.log").read_text()
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.wait(PATIENCE)
+
+
+def _environment(home: Path, daemon: Daemon) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("LANG", "PYTHONPATH", "PATH") if name in os.environ}
+    return {**kept, "HOME": str(home), "REEL_SOCKET": daemon.socket, "XDG_STATE_HOME": f"{daemon.socket}.state"}
+
+
+def seen(daemon: Daemon) -> Callable[[str], None]:
+    """Return what waits until an import has stored the answer with a word."""
+
+    def wait(word: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        with daemon.client() as client:
+            while not client.search(f'"Ended {word}"').hits:
+                assert time.monotonic() < deadline, f"{word} was not imported"
+                time.sleep(0.2)  # between two looks
+
+    return wait
+
+
+class Kept(NamedTuple):
+    """What a daemon has of a conversation."""
+
+    title: str | None
+    tags: dict[str, str]
+    said: list[Any]
+
+
+def kept(client: Client) -> dict[str, Kept]:
+    """Return what a daemon has now, by names."""
+    found = {}
+    for page in client.pages(requests.agents()):
+        for row in page.agents:
+            records = [each for part in client.pages(requests.conversation(row.id)) for each in part.conversation]
+            said = [{key: record.get(key) for key in ("role", "content")} for record in records]
+            found[row.name] = Kept(row.title, row.tags, said)
+    return found
+
+
+class States:
+    """What reel says that models were sent, and answered.
+
+    Args:
+        client: of the daemon.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._found: dict[tuple[str, Format], dict[tuple[Block, ...], str]] = {}
+
+    def of(self, tool: str, api: Format) -> dict[tuple[Block, ...], str]:
+        """Return the blocks of each request and answer of an agent, and where they are."""
+        if (tool, api) not in self._found:
+            self._found[tool, api] = dict(self._read(tool, api))
+        return self._found[tool, api]
+
+    def _read(self, tool: str, api: Format) -> Iterator[tuple[tuple[Block, ...], str]]:
+        for page in self._client.pages(requests.agents(prefix=f"{tool}/")):
+            for row in page.agents:
+                for events in self._client.pages(requests.history(row.id, kinds=["user", "assistant"])):
+                    for event in events.events:
+                        seq = event["seq"]
+                        # Thinking at the very end is not sent; a question behind an answer shows it.
+                        then = [_THEN] if event["kind"] == "assistant" else None
+                        # Inside a turn, `at` alone means its end.
+                        body = self._client.render(
+                            row.id, api, at=seq, upto=seq, then=then, dialect=_DIALECTS.get(api)
+                        ).body
+                        blocks = blocks_of(api, json.loads(body))
+                        yield answered(blocks) if then else tuple(blocks), f"{row.name}@{seq}"
+
+
+def answered(blocks: list[Block]) -> tuple[Block, ...]:
+    """Return blocks without the question behind them, and the results that a rendering adds for calls without one."""
+    assert ("user", _THEN["content"]) == blocks.pop()
+    while blocks and blocks[-1][0] == "result" and blocks[-1][2].startswith("No result: "):
+        blocks.pop()
+    return tuple(blocks)
+
+
+# Of Chat Completions, a server that takes the reasoning back, as the agents' settings say.
+_DIALECTS: dict[str, Any] = {"openai-chat": "kimi"}
+_THEN: NewMessage = {"role": "user", "content": "And then?"}
+
+
+class Report:
+    """What was compared.
+
+    Args:
+        home: where the agents have their files.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._files = [path.read_bytes() for path in home.glob(".*/**/*") if path.is_file()]
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.differences: list[str] = []
+
+    def compare(self, tool: str, asked: Asked, states: States) -> None:
+        """Compare a request and its answer with what reel has."""
+        if not asked.scripted or asked.has_failed:
+            self.counts[tool, "of no conversation, or failed"] += 1
+            return
+        found = states.of(tool, asked.api)
+        want = tuple(blocks_of(asked.api, asked.body))
+        whole = (*want, *asked.said)
+        if asked.is_whole and whole in found:
+            self.counts[tool, "equal"] += 1
+        elif not asked.is_whole and any(state[: len(want)] == want for state in found):
+            self.counts[tool, "cut, and equal up to its answer"] += 1
+        elif not all(self._is_written(block[1]) for block in whole if block[0] == "call"):
+            self.counts[tool, "lost by the agent when it was killed"] += 1
+        else:
+            self.counts[tool, "not equal"] += 1
+            self.differences.append(_difference(tool, asked, whole, found))
+
+    def _is_written(self, call: str) -> bool:
+        """Whether an agent has written a call to its files; what it had in memory only is gone."""
+        return any(call.encode() in file for file in self._files)
+
+
+def _difference(tool: str, asked: Asked, want: Sequence[Block], found: dict[tuple[Block, ...], str]) -> str:
+    def likeness(state: tuple[Block, ...]) -> float:
+        return difflib.SequenceMatcher(None, state, want, autojunk=False).ratio()
+
+    nearest: tuple[Block, ...] = max(found, key=likeness, default=())
+    lines = difflib.ndiff([*map(repr, want)], [*map(repr, nearest)])
+    told = "\n".join(f"    {line[:300]}" for line in lines if line[0] in "+-")
+    end = "whole" if asked.is_whole else "cut"
+    return f"{tool} request {asked.number} ({asked.api}, {end}), nearest {found.get(nearest)}:\n{told}"
+
+
+def work(tool: str, place: Place, deadline: float, seen_by: Callable[[str], None], problems: list[str]) -> int:
+    """Work with an agent until the time is over, at least for one session; return the number of sessions."""
+    found, number = program(tool), 0
+    assert found is not None
+    AGENTS[tool].prepare(place)
+    while not number or time.monotonic() < deadline:
+        chance = random.Random(f"{SEED} {tool} {number}")
+        made = AGENTS[tool](found, place, place.project(f"{tool}-{number % 3}"), chance.choice(AGENTS[tool].models))
+        acts = [*_ACTS]
+        chance.shuffle(acts)
+        number += 1
+        try:
+            Work(made, place.provider, chance, seen_by).do(acts if not SECONDS else acts[: chance.randrange(3, 13)])
+        except Exception:
+            problems.append(f"{tool} session {number}, {acts}: {traceback.format_exc()}")
+            with suppress(Exception):
+                made.kill()
+    return number
+
+
+def of_tool(program_name: str) -> str:
+    """Return the tool that calls itself so."""
+    signs = {"claude-cli": "claude", "codex": "codex", "geminicli": "gemini", "opencode": "opencode"}
+    signs["ai-sdk"] = "opencode"
+    return next((tool for sign, tool in signs.items() if sign in program_name.lower()), "pi")
+
+
+@pytest.mark.timeout(0)
+def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each request that a model got is what reel says of the conversation, and a fresh import says the same."""
+    tools = os.environ.get("WATCHED_TOOLS", " ".join(AGENTS)).split()
+    there = [tool for tool in tools if program(tool) and (tool != "gemini" or shutil.which("tmux"))]
+    if not there:
+        pytest.skip("no agent is installed; python -m tests.adapters.programs installs them")
+    problems: list[str] = []
+    sessions: dict[str, int] = {}
+    with scripted_provider() as provider, daemon_in(tmp_path / "watched") as daemon:
+        place = Place(tmp_path, provider)
+        with watching(tmp_path, daemon):
+            deadline = time.monotonic() + SECONDS
+            threads = [
+                threading.Thread(
+                    target=lambda tool=tool: sessions.update(
+                        {tool: work(tool, place, deadline, seen(daemon), problems)}
+                    )
+                )
+                for tool in there
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            differences = until_alike(daemon, imported_afresh(tmp_path))
+        with daemon.client() as client:
+            states, report = States(client), Report(tmp_path)
+            for asked in provider.asked:
+                tool = of_tool(asked.program)
+                report.compare(AGENTS[tool].tool, asked, states)
+    with capsys.disabled():
+        print(f"\nsessions: {sessions}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
+        print("\n".join(f"{tool}: {what}: {count}" for (tool, what), count in sorted(report.counts.items())))  # noqa: T201
+        told = "\n".join([*problems, *report.differences, *differences])
+        (tmp_path / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
+        (Path(os.environ.get("WATCHED_REPORT", tmp_path / "report"))).write_text(told)
+
+    assert [] == [*problems, *report.differences, *differences][:_SHOWN]
+
+
+@contextmanager
+def daemon_in(directory: Path) -> Iterator[Daemon]:
+    """Run a daemon in a directory for a block."""
+    directory.mkdir()
+    with closing(Daemon(directory)) as daemon:
+        yield daemon.start()
+
+
+def imported_afresh(home: Path) -> dict[str, Kept]:
+    """Return what an import into a new daemon makes of what the agents have kept."""
+    with daemon_in(home / "fresh") as daemon, (home / "fresh.log").open("wb") as log:
+        subprocess.run([*REEL, "import", "--yes"], env=_environment(home, daemon), check=False, stdout=log, stderr=log)
+        with daemon.client() as client:
+            return kept(client)
+
+
+def until_alike(daemon: Daemon, fresh: dict[str, Kept]) -> list[str]:
+    """Wait until an import has the same as another, for as long as it may take; return the differences."""
+    deadline = time.monotonic() + 60
+    while True:
+        with daemon.client() as client:
+            there = kept(client)
+        differences = [
+            f"{name} watched: {_shortly(there.get(name), fresh.get(name))}"
+            for name in sorted({*there, *fresh})
+            if there.get(name) != fresh.get(name)
+        ]
+        if not differences or time.monotonic() > deadline:
+            return differences
+        time.sleep(1)  # between two looks
+
+
+def _shortly(watched: Kept | None, fresh: Kept | None) -> str:
+    if watched is None or fresh is None:
+        return "not there" if watched is None else "there, and not in a fresh import"
+    before, after = ([each.title or "", str(each.tags), *map(str, each.said)] for each in (watched, fresh))
+    lines = difflib.ndiff(before, after)
+    return "\n".join(["differs", *(f"    {line[:300]}" for line in lines if line[0] in "+-")])
