@@ -305,6 +305,24 @@ def test_google_adk(daemon: Daemon) -> None:
     ][::2]
 
 
+def test_openhands(daemon: Daemon) -> None:
+    """The second run of the program sends what was said in the first."""
+    require("openhands.sdk", reason="openhands-sdk is not installed")
+    session, words = "0a1b2c3d-0000-4000-8000-000000000001", answers.responses_text("Noon.")
+    with serving("openai_responses") as provider, daemon.client() as client:
+        provider.answers += [words, words]
+        environment = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        environment |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1", "LOG_LEVEL": "ERROR"}
+        for said in ("What time is it?", "Are you sure?"):
+            with running(daemon, "openhands_agent.py", session, said, **environment) as program:
+                assert ["Noon."] == program.read(1)
+        roles = [message["role"] for message in client.iter_messages(f"openhands/{session}")][1:]
+
+    assert ["user", "assistant", "user", "assistant"] == roles
+    assert [] == [problem for problem in provider.problems if not problem.careless]
+    assert ["user", "assistant", "user"] == [item["role"] for item in provider.bodies[1]["input"]]
+
+
 def test_strands(daemon: Daemon) -> None:
     """The second run of the program sends what was said in the first, the call of the tool and its result included."""
     require("strands", reason="strands-agents is not installed")

@@ -438,6 +438,7 @@ def test_a_start_is_thin() -> None:
         ("claude_agent_sdk", "claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk"),
         ("google_adk", "google.adk", "google-adk", "google-adk"),
         ("strands_agents", "strands", "strands-agents", "strands-agents"),
+        ("openhands_sdk", "openhands.sdk", "openhands-sdk", "openhands-sdk"),
     ],
 )
 def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:

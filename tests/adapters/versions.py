@@ -1,6 +1,7 @@
 """Which frameworks `make adapters` installs: ``python -m tests.adapters.versions``, with ``oldest`` or ``newest``.
 
-With ``apart-oldest`` or ``apart-newest``, those that do not fit with the others, and have an environment of their own.
+With ``apart-oldest`` or ``apart-newest``, those that do not fit with the others, and have an environment of their own;
+with ``later-oldest`` or ``later-newest``, those that need a later Python than we do.
 """
 
 import re
@@ -11,11 +12,11 @@ from pathlib import Path
 from reel.integrations.frameworks import FRAMEWORKS
 
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-_BOUNDS = re.compile(r"(?P<package>[\w-]+)>=(?P<oldest>[\d.]+),<(?P<major>\d+)")
+_BOUNDS = re.compile(r"(?P<package>[\w-]+)>=(?P<oldest>[\d.]+),<(?P<major>\d+)(?:;.*)?")
 # LangGraph's oldest version does not say that newer ones of this package do not fit it.
 _BESIDE = "langgraph-prebuilt==1.0.8"
 # It allows no MCP that the others, and the tests of `reel mcp`, need.
-_APART = ("strands-agents",)
+_GROUPS = {"strands-agents": "apart", "openhands-sdk": "later"}
 
 
 def bounds() -> dict[str, dict[str, tuple[str, str]]]:
@@ -30,12 +31,12 @@ def bounds() -> dict[str, dict[str, tuple[str, str]]]:
 
 def requirements(which: str) -> list[str]:
     """Return what pip installs: the oldest versions, or the packages that it brings up to date."""
-    is_apart = which.startswith("apart-")
-    chosen = [each for extra, each in bounds().items() if (extra in _APART) == is_apart]
+    group, _, version = which.rpartition("-")
+    chosen = [each for extra, each in bounds().items() if _GROUPS.get(extra, "") == group]
     packages = {package: oldest for each in chosen for package, (oldest, _) in each.items()}
-    if which.endswith("newest"):
+    if version == "newest":
         return [*packages]
-    return [*(f"{package}=={oldest}" for package, oldest in packages.items()), *(() if is_apart else (_BESIDE,))]
+    return [*(f"{package}=={oldest}" for package, oldest in packages.items()), *(() if group else (_BESIDE,))]
 
 
 if __name__ == "__main__":

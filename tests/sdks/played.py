@@ -393,8 +393,9 @@ class LangGraph(Played):
             plans: int
 
         def model(state: State) -> Any:
-            said = state["messages"][-1].text.replace("question", "answer")
-            return {"messages": [AIMessage(said)], "turns": state.get("turns", 0) + 1}
+            # Not of what was asked, which may be redacted by now.
+            answer = said("answer", len(state["messages"]))
+            return {"messages": [AIMessage(answer)], "turns": state.get("turns", 0) + 1}
 
         builder = StateGraph(State)
         builder.add_node("plan", lambda state: {"plans": state.get("plans", 0) + 1})
@@ -456,6 +457,64 @@ class StrandsAgents(Played):
         store.create_message(self.session, "default", SessionMessage(message, number))
 
 
+class OpenHands(Played):
+    """A step is an event."""
+
+    module = "openhands.sdk"
+
+    @property
+    def agent(self) -> str:
+        return f"openhands/{self.session}"
+
+    def new(self) -> Any:
+        from reel.integrations.openhands_sdk import ReelFileStore  # noqa: PLC0415
+
+        return ReelFileStore(self.session, socket=self.socket)
+
+    def step(self, number: int) -> None:
+        self._append(self.live, number)
+
+    def ours(self, store: Any) -> Any:
+        return self._read(store)
+
+    def theirs(self, steps: Steps) -> Any:
+        from openhands.sdk.io import InMemoryFileStore  # noqa: PLC0415
+
+        store = InMemoryFileStore()
+        for number in steps:
+            self._append(store, number)
+        return self._read(store)
+
+    @staticmethod
+    def _read(store: Any) -> Any:
+        from openhands.sdk.conversation.event_store import EventLog  # noqa: PLC0415
+
+        # Others' changes may have made each event follow another one.
+        return [event.model_dump(mode="json", exclude={"parent_id"}) for event in EventLog(store)]
+
+    @staticmethod
+    def _append(store: Any, number: int) -> None:
+        from openhands.sdk.conversation.event_store import EventLog  # noqa: PLC0415
+        from openhands.sdk.event import Event  # noqa: PLC0415
+
+        turn, step = divmod(number % AGAIN, 4)
+        call = {"id": f"c{turn}", "name": "look", "arguments": _json(turn), "origin": "completion"}
+        named = {"tool_name": "look", "tool_call_id": f"c{turn}"}
+
+        def words(role: str, text: str) -> Any:
+            message = {"role": role, "content": [{"type": "text", "text": text}]}
+            return {"kind": "MessageEvent", "source": "agent" if role == "assistant" else role, "llm_message": message}
+
+        made: Any = (
+            words("user", said("question", turn)),
+            {"kind": "ActionEvent", "thought": [], "tool_call": call, "llm_response_id": f"r{turn}", **named},
+            {"kind": "AgentErrorEvent", "error": said("result", turn), **named},
+            words("assistant", said("answer", turn)),
+        )[step]
+        event = {**made, "id": f"{number:08x}", "timestamp": "2026-01-01T00:00:00"}
+        EventLog(store).append(Event.model_validate(event))
+
+
 FRAMEWORKS: Final[dict[str, Callable[[str, str], Played]]] = {
     "openai-agents": OpenAIAgents,
     "claude-agent-sdk": ClaudeAgent,
@@ -464,4 +523,5 @@ FRAMEWORKS: Final[dict[str, Callable[[str, str], Played]]] = {
     "langgraph": LangGraph,
     "google-adk": GoogleADK,
     "strands-agents": StrandsAgents,
+    "openhands-sdk": OpenHands,
 }

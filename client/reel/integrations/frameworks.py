@@ -37,6 +37,7 @@ FRAMEWORKS: Final = {
     "langgraph": Framework("langgraph", "langgraph", "1.1", "1.2"),
     "google-adk": Framework("google.adk", "google-adk", "2.10", "2.13"),
     "strands-agents": Framework("strands", "strands-agents", "1.0", "1.62"),
+    "openhands-sdk": Framework("openhands.sdk", "openhands-sdk", "1.58", "1.58"),
 }
 
 

@@ -41,11 +41,13 @@ class ItemCopy:
     Args:
         agent: the agent's name.
         format: the format of the items.
+        keeps: whether :meth:`read` is called, and not :meth:`update`.
     """
 
-    def __init__(self, agent: str, format: str) -> None:  # noqa: A002 - the protocol's name
+    def __init__(self, agent: str, format: str, *, keeps: bool = True) -> None:  # noqa: A002 - the protocol's name
         self._agent = agent
         self._format = format
+        self._keeps = keeps
         self._state: _State | None = None
         # The items of each read, as a JSON list: a caller may modify the result.
         self._read_items: list[str] = []
@@ -57,20 +59,33 @@ class ItemCopy:
         Raises:
             NotFound: there is no such agent.
         """
+        self.update(client)
+        return [item for read in self._read_items for item in parse(read)]
+
+    def update(self, client: Client) -> tuple[bool, list[Any]]:
+        """Read what is new; return whether that is everything, and the items as the daemon sends them.
+
+        It is everything the first time, and if the conversation was changed other than by appending.
+
+        Raises:
+            NotFound: there is no such agent.
+        """
         if client.server is None:
             client.ping()
+        is_new = self._state is None
         connection = client.server
         pages = self._read(client, 0 if self._state is None else self._state.seq)
         if self._state is not None and not self._is_extended(client, pages[0]):
             self._state, self._read_items, self._stamps = None, [], []
-            pages = self._read(client, 0)
+            pages, is_new = self._read(client, 0), True
         found: list[Any] = [item for page in pages for item in page.items]
         if found:
-            self._read_items.append(f"[{','.join([item['item_json'] for item in found])}]")
+            if self._keeps:
+                self._read_items.append(f"[{','.join([item['item_json'] for item in found])}]")
             self._stamps += [(item["seq"], item["time"]) for item in found]
         seq = self._stamps[-1][0] if self._stamps else 0
         self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
-        return [item for read in self._read_items for item in parse(read)]
+        return is_new, found
 
     def note(self, added: AddedItems) -> None:
         """Note items that this program has added to the end: what is known by then is as it was.

@@ -31,7 +31,7 @@ _TOOLS = {
 # The channels of LangGraph under which an interrupt and its answer are written.
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 # The keys of the state in which Strands Agents and OpenHands say so.
-_STRANDS, _OPENHANDS = "strands:agent", "openhands:state"
+_STRANDS, _OPENHANDS = "strands:agent", "openhands:execution_status"
 # How much of a question is told.
 _TOLD = 200
 
@@ -242,9 +242,9 @@ def _suspended(agent: Any) -> Iterator[str]:
             yield _words(each.get("reason")) or str(each.get("name") or "")
 
 
-def _unconfirmed(state: Any, tools: Iterable[str]) -> Iterator[str]:
-    """Yield the tools whose calls OpenHands lets a person confirm."""
-    if type(state) is dict and state.get("execution_status") == "waiting_for_confirmation":
+def _unconfirmed(status: Any, tools: Iterable[str]) -> Iterator[str]:
+    """Yield the tool whose call OpenHands lets a person confirm."""
+    if status == "waiting_for_confirmation":
         yield next(iter(tools), "")
 
 

@@ -19,6 +19,7 @@ _MCP = {
     "arguments": "{}",
     "provider_metadata": {"provider": "openai", "type": "mcp_approval_request"},
 }
+_STATUS = {"content": "openhands:execution_status"}
 _OF_VALUES = _INTERRUPT.replace('"Delete it?"', '{"n":1}')
 
 
@@ -68,8 +69,8 @@ def deferred(**requests: Any) -> Any:
         (None, [], [stored("strands:agent", _internal_state=suspended(True))], "Delete it?"),
         (None, [], [stored("strands:agent", _internal_state=suspended(False))], None),
         (None, [], [stored("strands:agent", _internal_state=suspended(True)), stored("strands:agent")], None),
-        (None, ["delete"], [stored("openhands:state", execution_status="waiting_for_confirmation")], "delete"),
-        (None, ["delete"], [stored("openhands:state", execution_status="running")], None),
+        (None, ["delete"], [{**_STATUS, "value": "waiting_for_confirmation"}], "delete"),
+        (None, ["delete"], [{**_STATUS, "value": "running"}], None),
         (None, ["delete"], [], None),
         # The writes of a checkpoint may be in the log before it.
         (None, [], [graph(to="1", writes=[[-3, "__interrupt__", _INTERRUPT]]), graph(put="1")], "Delete it?"),
