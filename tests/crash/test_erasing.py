@@ -50,6 +50,25 @@ def redact(client: Client) -> None:
     client.redact("demo", text=SECRET)
 
 
+def prune(client: Client) -> None:
+    """Prune what was replaced."""
+    client.prune("pruned", client.agent("pruned").head + 1)
+
+
+def fill_replaced(client: Client) -> None:
+    """Replace a stretch that has the secret, as a summary does, and a value."""
+    with suppress(NotFound):
+        client.purge("pruned")
+    client.create("pruned", f"system {SECRET}")
+    client.add("pruned", ["kept", *(f"{number} {SECRET} {'long ' * 300}" for number in range(30))])
+    client.add("pruned", list(touching()))
+    client.add("pruned", [{"kind": "state", "content": "key", "data_json": json.dumps({"value": SECRET})}])
+    client.add("pruned", [{"kind": "state", "content": "key", "data_json": json.dumps({"value": "kept"})}])
+    client.restore("pruned", 0)
+    client.add("pruned", ["a summary"])
+    until_indexed(client)
+
+
 def fill(client: Client) -> None:
     """Write the secret wherever a command can put it."""
     with suppress(NotFound):
@@ -137,6 +156,30 @@ def test_every_step_is_reached(crashing: CrashingDaemon) -> None:
         ends_without_a_trace(crashing)
 
     assert set() == (ERASING | CLEARING).keys() - crashing.reached()
+
+
+def test_death_while_it_prunes(crashing: CrashingDaemon) -> None:
+    """After kill -9 at any step of a prune, nothing that is reached is lost, and it is done, or done if repeated."""
+    for point in [point for point in (*ERASING, *CLEARING) if point not in _ONLY_PURGE and (LONG or point in _FEW)]:
+        crashing.start()
+        with Client(crashing.socket) as client:
+            fill_replaced(client)
+            assert places(Path(crashing.database).parent)
+        with death_at(crashing, point):
+            thread = Thread(target=try_it, args=(crashing, prune))
+            thread.start()
+        thread.join()
+        crashing.start()
+        if point in _UNDECIDED:
+            with Client(crashing.socket) as client:
+                assert places(Path(crashing.database).parent)
+                prune(client)
+        ends_without_a_trace(crashing)
+        with Client(crashing.socket) as client:
+            (left,) = client.messages("pruned").messages
+            assert [{"type": "text", "text": "a summary"}] == left["content"]
+            assert ["kept"] == [value.value for value in client.state("pruned").values]
+        crashing.end()
 
 
 @pytest.mark.parametrize("erase", [redact, purge])

@@ -128,6 +128,11 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         replies.Purged("a1", 9, ["a1"], 5, 1, ["b1"]),
     ),
     (
+        requests.prune("demo", 7),
+        {**WRITTEN, "before": 7, "pruned": 3, "bytes": 90, "kept": 1, "heirs": ["b1"]},
+        replies.Pruned("a1", 9, 7, 3, 90, 1, ["b1"], 8, 7),
+    ),
+    (
         requests.retention(),
         {"agents": [{"id": "a1", "name": "n", "updated": 5}], "purged": ["a1"], "events": 2, "kept": 0, "heirs": []},
         replies.Retained([replies.OldAgent("a1", "n", 5)], ["a1"], 2, 0, [], agents_count=1, purged_count=1),
@@ -248,6 +253,7 @@ ADDED = {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known"
             },
         ),
         (replies.Purged, {"time": None, "traces": False, "backups": (), **REPEATED}),
+        (replies.Pruned, {"command": None, "time": None, "traces": False, **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
         (Call, {"writes": False, "items": "", "if_exists": None, "steps": None}),
     ],

@@ -74,5 +74,6 @@ class Handle:
     kill = _bound(Methods.kill)
     revive = _bound(Methods.revive)
     redact = _bound(Methods.redact)
+    prune = _bound(Methods.prune)
     purge = _bound(Methods.purge)
     verify = _bound(Methods.verify)

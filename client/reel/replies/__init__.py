@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reel.replies.erasing import ErasedBackup as ErasedBackup
     from reel.replies.erasing import OldAgent as OldAgent
     from reel.replies.erasing import Place as Place
+    from reel.replies.erasing import Pruned as Pruned
     from reel.replies.erasing import Purged as Purged
     from reel.replies.erasing import Redacted as Redacted
     from reel.replies.erasing import Retained as Retained
@@ -71,7 +72,7 @@ _NAMES = {
     "reel.replies.agents": "AgentInfo AgentRow AgentsPage KilledAgents Mark OpenCall Source Value",
     "reel.replies.daemon": "BackedUp Hello MethodInfo Problem Verified",
     "reel.replies.edits": "Edit EditsPage",
-    "reel.replies.erasing": "ErasedBackup OldAgent Place Purged Redacted Retained",
+    "reel.replies.erasing": "ErasedBackup OldAgent Place Pruned Purged Redacted Retained",
     "reel.replies.following": "Subscribed Waited",
     "reel.replies.moving": "Marked Moved Redone Rewound TurnUndone Undone",
     "reel.replies.providers": "Change Loaded Parsed Prefix Rendered",

@@ -41,6 +41,26 @@ class Redacted(NamedTuple):
     texts: list[str] | tuple[()] = ()
 
 
+class Pruned(NamedTuple):
+    """The reply to ``prune``; without ``command`` and ``time`` if nothing was written."""
+
+    agent: str
+    head: int
+    # The seq before which it was.
+    before: int
+    # How many events lost what they said, and the bytes of it.
+    pruned: int
+    bytes: int
+    # How many events stay only because of a mark, a redo or another agent; and the ids of these agents.
+    kept: int
+    heirs: list[str]
+    command: int | None = None
+    time: int | None = None
+    # Whether the database still has traces; they are removed as soon as that is possible, and `stats` says why not yet.
+    traces: bool = False
+    repeated: bool = False
+
+
 class Purged(NamedTuple):
     """The reply to ``purge``; without ``time`` if it was a dry run."""
 

@@ -24,7 +24,7 @@ from reel.requests.commands import (
 )
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.derived import difference, tree, usage
-from reel.requests.erasing import purge, purged, redact, retention
+from reel.requests.erasing import prune, purge, purged, redact, retention
 from reel.requests.items import add_items, items
 from reel.requests.providers import ingest, load, parse, render
 from reel.requests.queries import (
@@ -73,6 +73,7 @@ __all__ = [
     "next_page",
     "parse",
     "ping",
+    "prune",
     "purge",
     "purged",
     "redact",

@@ -80,6 +80,31 @@ def _read_redacted(result: dict[str, Any]) -> replies.Redacted:
     return read._replace(events=[reply_reader(replies.Place)(place) for place in result["events"]])
 
 
+def prune(
+    agent: str,
+    before: int | None = None,
+    until: int | None = None,
+    dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.Pruned]:
+    """Remove what was said in an agent's log before a point, and nothing can reach any more; this cannot be undone.
+
+    All positions from the point on stay as they are, and so does what any mark, a redo or another agent leads to. A
+    daemon knows this if its ``features`` name ``prune``.
+
+    Args:
+        agent: a name or an id.
+        before: the seq. Give either this or ``until``.
+        until: milliseconds since the epoch; all positions from then on stay.
+        dry_run: change nothing, and return what would be removed.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+    """
+    return call("prune", reply_reader(replies.Pruned), locals(), writes=True)
+
+
 def purge(
     agent: str,
     cascade: bool | None = None,  # noqa: FBT001 - in the protocol's order

@@ -174,6 +174,7 @@ class Methods(ABC):
     change = _method(requests.change)
     commit = _method(requests.commit)
     redact = _method(requests.redact)
+    prune = _method(requests.prune)
     purge = _method(requests.purge)
     retention = _method(requests.retention)
     purged = _method(requests.purged)

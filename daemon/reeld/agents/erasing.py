@@ -1,4 +1,4 @@
-"""The commands that erase: ``redact`` and ``purge``. What they remove cannot be brought back.
+"""The commands that erase: ``redact``, ``prune`` and ``purge``. What they remove cannot be brought back.
 
 All agents that have the redacted content in their past, and all agents that are purged, are locked until the log has
 changed and they have been read again. So no other command can repeat what is being removed, and no subscriber sees it
@@ -25,12 +25,14 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import not_found
 from reeld.core.freeing import let_go
+from reeld.core.pruning import Pruning
 from reeld.core.redaction import Redaction
 from reeld.core.stage import Reply
 from reeld.store import queries
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import FindIn
 from reeld.store.erasures import Change, Order, OwnKey, hidden
+from reeld.store.pruning import Point, Pruned, plan_prune
 from reeld.store.purging import Purge, plan_purge, plan_purge_elsewhere, purged_with, was_purged
 from reeld.store.redacting import Past, Redactions, Text, plan_past, plan_redaction
 from reeld.store.transactions import Transaction
@@ -122,6 +124,59 @@ async def redact(
             with anyio.CancelScope(shield=True):
                 await _reload(work.agents)
                 holders.forget({each.row for each in work.agents}, redaction.touches)
+        return await _cleaned(registry, reply)
+
+
+async def prune(
+    registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, point: Point, *, dry_run: bool
+) -> Reply:
+    """Remove what was said in an agent's log before a point, and nothing can reach any more.
+
+    Raises:
+        Storage: it cannot be written.
+    """
+    store, eraser = registry.store, registry.store.eraser
+    time = now()
+    pruning = Pruning(_moment(time))
+
+    async def affected(work: Work) -> set[int]:
+        plans.append(await eraser.plan(plan_prune(work.agents[0].row, point, pruning)))
+        lists.append(plans[-1].redactions.found)
+        return plans[-1].redactions.affected
+
+    plans: list[Pruned] = []
+    async with eraser.turn(), freeing() as lists:
+        async with locked(registry, options, [agent], affected) as work:
+            planned, found = plans[-1], plans[-1].redactions
+            stage = work.alone().stage
+            heirs = await store.read(queries.profiles, sorted(planned.heirs))
+            told: Reply = {
+                "agent": stage.base.uid,
+                "head": stage.head,
+                "before": planned.before,
+                "pruned": len(found.found),
+                "bytes": planned.size,
+                "kept": planned.kept,
+                "heirs": [profile.uid for profile in heirs],
+            }
+            if dry_run:
+                return told
+            if (first := await first_reply(store, options.key)) is not None:
+                return first
+            if found.decision().is_nothing:
+                return told
+            erasure = Erasure(Order("prune", stage.base.uid, options.client, time), found.changes, texts=found.texts)
+
+            async def decide(number: int, _: Reply) -> Reply:
+                command = commands.redacted(stage, len(found.found), "prune")
+                reply = await work.commit({**told, **stage.reply(command)}, found.decision(number))
+                log.info("agent=%s pruned: %d events, for client=%s", stage.base.uid, len(found.found), options.client)
+                return reply
+
+            reply = await erase(eraser, holders, erasure, decide)
+            with anyio.CancelScope(shield=True):
+                await _reload(work.agents)
+                holders.forget({each.row for each in work.agents}, lambda _: False)
         return await _cleaned(registry, reply)
 
 
@@ -355,5 +410,8 @@ async def _told(registry: Registry, planned: Redactions) -> Reply:
 
 def _about(time: int, client: str | None) -> str:
     """Return when something is redacted and by whom."""
-    when = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{when} by {client}" if client else when
+    return f"{_moment(time)} by {client}" if client else _moment(time)
+
+
+def _moment(time: int) -> str:
+    return datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")

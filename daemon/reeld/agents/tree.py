@@ -86,5 +86,5 @@ async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversatio
     if at is None or at == state.profile.head:
         return Position(state.profile.head, state.conversation.tip), state.conversation
     require_position(at, state.profile.head, state.profile.name)
-    position = await source.store.read(states.position, source.row, at)
+    position = await source.store.read(states.kept_position, source.row, at)
     return position, await source.store.state(position.tip)

@@ -51,12 +51,13 @@ class Redaction:
         about: when and by whom, for the marker.
         key: derives the new id of a call from a removed one, which cannot be recovered without it.
         texts: the texts to remove wherever they are; empty for all content.
+        word: what the marker says was done.
     """
 
-    def __init__(self, about: str, key: bytes, texts: Sequence[str] = ()) -> None:
-        markers = (f"[redacted {about}]", *_PLAIN)
+    def __init__(self, about: str, key: bytes, texts: Sequence[str] = (), word: str = "redacted") -> None:
+        markers = (f"[{word} {about}]", *_PLAIN)
         self.marker = next(marker for marker in markers if not any(text in marker for text in texts))
-        self._name = "redacted" if self.marker == markers[0] else "x"
+        self._name = word if self.marker == markers[0] else "x"
         self._key = key
         # A text may contain JSON that contains further texts.
         forms = {form for text in texts for form in (text, encode(text)[1:-1], json.dumps(text)[1:-1])}

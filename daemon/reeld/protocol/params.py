@@ -161,6 +161,14 @@ class Redact(NamedTuple):
     backups: _Paths | None = None
 
 
+class Prune(NamedTuple):
+    """The seq, or the time, before which a log is pruned."""
+
+    before: _Seq | None = None
+    until: Annotated[int, to.integer(0)] | None = None
+    dry_run: _Flag = False
+
+
 class Purge(NamedTuple):
     """What is removed beside an agent: killed clones, all clones, other agents; and from which backups."""
 

@@ -172,6 +172,7 @@ _ALL = (
         has_parts=True,
     ),
     _command(params.Redact, erasing.redact, "Replace what was said with a marker, for good"),
+    _command(params.Prune, erasing.prune, "Remove what nothing can reach any more before a seq, for good"),
     _command_on_any(params.Purge, erasing.purge, "Remove agents and their events, for good")._replace(may_be_gone=True),
     _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
     _plain(params.Gone, erasing.purged, "Tell which agents were purged"),

@@ -32,9 +32,9 @@ def way_to(connection: Connection, row: int, at: int, conversation: Conversation
         conversation: the agent's, which must not change meanwhile.
 
     Raises:
-        InvalidParams: the event there was lost by the server.
+        InvalidParams: the event there was lost by the server, or the state there was pruned.
     """
-    to = states.position(connection, row, at)
+    to = states.kept_position(connection, row, at)
     return Way(to, reader(connection).takeover(to.tip, conversation))
 
 

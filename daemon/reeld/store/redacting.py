@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.base.errors import InvalidParams
 from reel.said.kinds import CONVERSATION, INERT
@@ -66,6 +66,22 @@ _TAKERS = """
     WHERE c.kind = 'clone' AND c.parent >= ?
 """
 _CLONES = "SELECT id, source_at FROM agents WHERE source = ?"
+
+
+class Located(Protocol):
+    """An event, and its place."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+    @property
+    def owner(self) -> int:
+        """The row of its agent."""
+
+    @property
+    def seq(self) -> int:
+        """Its seq."""
 
 
 class RedactedEvent(NamedTuple):
@@ -301,25 +317,25 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
     if redaction.is_whole:
         yield scan.copies
         yield scan.forms
-    affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
-    affected |= yield partial(_killed_with, scan=scan)
+    reached: set[int] = yield partial(affected, found=list(scan.found.values()))
+    reached |= yield partial(_killed_with, scan=scan)
     if not redaction.is_whole:
-        affected |= yield partial(_with_labels, redaction=redaction, rows=own | affected)
-    for agent in sorted(affected):
+        reached |= yield partial(_with_labels, redaction=redaction, rows=own | reached)
+    for agent in sorted(reached):
         after = 0
         while after is not None:
             after = yield partial(scan.repeats, owner=agent, after=after)
-    labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=affected)
+    labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=reached)
     found = [scan.found[event] for event in sorted(scan.found)]
     # A clone's former name is nowhere but in its keys.
-    rows = affected if redaction.is_whole else affected | own
-    keys = (yield from _plan_keys(redaction, rows)) if rows else []
+    rows = reached if redaction.is_whole else reached | own
+    keys = (yield from plan_keys(redaction, rows)) if rows else []
     outdated = None
     if restructured := [each for each in found if each.made.is_restructured]:
         # Without their milestones, all others would read long conversations from the beginning.
-        agents: set[int] = yield partial(_affected, found=restructured)
+        agents: set[int] = yield partial(affected, found=restructured)
         outdated = Outdated(restructured[0].id, sorted(agents))
-    return Redactions(found, affected, labels, keys, outdated)
+    return Redactions(found, reached, labels, keys, outdated)
 
 
 def _taken_over(connection: Connection, row: int, upto: int) -> tuple[list[int], set[int]]:
@@ -344,7 +360,7 @@ def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
 
 
-def _affected(connection: Connection, found: list[RedactedEvent]) -> set[int]:
+def affected(connection: Connection, found: Sequence[Located]) -> set[int]:
     """Return the rows of the agents whose past has one of some events."""
     # The seq from which on an agent's past contains such events; and the agents whose clones are still to be visited.
     first: dict[int, int] = {}
@@ -416,8 +432,14 @@ def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> lis
     return made
 
 
-def _plan_keys(redaction: Redaction, rows: set[int]) -> Plan[list[KeptKey]]:
-    """Find the keys of which the stored reply, or the former name of an agent, contains something removed."""
+def plan_keys(redaction: Redaction, rows: set[int], before: int = NEWEST) -> Plan[list[KeptKey]]:
+    """Find the keys of which the stored reply, or the former name of an agent, contains something removed.
+
+    Args:
+        redaction: what is removed.
+        rows: the agents.
+        before: only the replies to commands before this seq.
+    """
     names: dict[str, str] = yield partial(_names, rows=rows)
     made: list[KeptKey] = []
     after: int | None = 0
@@ -425,6 +447,8 @@ def _plan_keys(redaction: Redaction, rows: set[int]) -> Plan[list[KeptKey]]:
         page, after = yield partial(_keys, after=after, rows=Numbers(sorted(rows)))
         for number, reply, address in page:
             told = unpack(reply)
+            if told.get("command", 0) >= before:
+                continue
             kept = redacted_reply(redaction, told, names)
             touched = address is not None and not redaction.is_whole and redaction.touches(address)
             left = hidden(address) if touched else address

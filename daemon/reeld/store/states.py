@@ -14,6 +14,7 @@ from reel.base.errors import InvalidParams
 from reel.said.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
+from reeld.core.pruning import marker_of, says_nothing
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, CHECKSUM, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Numbers
@@ -55,6 +56,7 @@ _END = f"""
     SELECT seq, id, kind, parent FROM events
     WHERE agent = :agent AND seq <= (SELECT at FROM search WHERE step = 0) ORDER BY seq DESC LIMIT 1
 """
+_SAID = "SELECT kind, content, data_json, parent FROM events WHERE id = ?"
 # The outer query looks the event up in the table: a damaged index could return an event of another agent.
 _LAST = f"""
     SELECT {EVENT_COLUMNS} FROM events e
@@ -159,6 +161,24 @@ def position(connection: Connection, row: int, at: int) -> Position:
         source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
         (owner,) = source or (None,)
     return Position(0, None)
+
+
+def kept_position(connection: Connection, row: int, at: int) -> Position:
+    """Return a position whose state can be read.
+
+    Raises:
+        InvalidParams: it was lost, as above, or pruned.
+    """
+    found = position(connection, row, at)
+    tip = found.tip
+    while tip is not None:
+        kind, content, data_json, parent = connection.execute(_SAID, (tip,)).fetchone() or ("mark", None, None, None)
+        if (marker := marker_of(kind, content, data_json)) is not None:
+            raise InvalidParams(
+                f"at: what the conversation was at {at} cannot be brought back; it is {marker}", field="at", seq=at
+            )
+        tip = parent if says_nothing(kind, content) else None
+    return found
 
 
 def _require_not_lost(connection: Connection, row: int, at: int) -> None:

@@ -7,8 +7,10 @@ The past is the agent's own log and what it inherited as a clone, up to the posi
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from reel.base.errors import InvalidParams
 from reeld.core.events import Pack
 from reeld.core.paging import take_page
+from reeld.core.pruning import marker_of
 from reeld.protocol.params import State
 from reeld.store.checksums import EVENT_COLUMNS, is_intact
 from reeld.store.connection import Connection
@@ -31,7 +33,11 @@ class ValuePage(NamedTuple):
 
 
 def values(connection: Connection, row: int, at: int, asked: State, pack: Pack) -> ValuePage:
-    """Return a page of the values that an agent had at a seq."""
+    """Return a page of the values that an agent had at a seq.
+
+    Raises:
+        InvalidParams: one of them was pruned.
+    """
     keys, after = asked.keys, asked.after
     line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
     wanted = sorted({key for key in keys if key > after}) if keys is not None else _keys(connection, line, after)
@@ -46,6 +52,7 @@ def values(connection: Connection, row: int, at: int, asked: State, pack: Pack) 
             looked_at += 1
             event = _newest(connection, line, key)
             if event is not None and event[_DATA] is not None:
+                _require_kept(event, key, at)
                 yield key, pack(_shown(key, event, pack))
             seen = key
 
@@ -83,6 +90,11 @@ def _newest(connection: Connection, line: Sequence[tuple[int, int]], key: str) -
         if found is not None:
             return found
     return None
+
+
+def _require_kept(event: Sequence[Any], key: str, at: int) -> None:
+    if (marker := marker_of("state", None, event[_DATA])) is not None:
+        raise InvalidParams(f"at: the value of {key!r} at {at} cannot be brought back; it is {marker}", field="at")
 
 
 def _shown(key: str, event: Sequence[Any], pack: Pack) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class _SqlLookup:
         return None if found is None else int(found[0])
 
     def has_redactions(self) -> bool:
-        query = "SELECT 1 FROM erasures WHERE method = 'redact' LIMIT 1"
+        query = "SELECT 1 FROM erasures WHERE method <> 'purge' LIMIT 1"
         return self._connection.execute(query).fetchone() is not None
 
     def was_purged(self, uid: str) -> bool:

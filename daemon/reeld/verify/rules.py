@@ -37,7 +37,7 @@ class LogLookup(Protocol):
         """Return the row of the agent with an id."""
 
     def has_redactions(self) -> bool:
-        """Return whether anything was ever redacted."""
+        """Return whether anything was ever redacted or pruned."""
 
     def was_purged(self, uid: str) -> bool:
         """Return whether the agent with an id was purged."""

@@ -33,7 +33,7 @@ _WAITING = "waiting for the daemon's answer"
 # the size of the database took 15 s: the one to a load of the largest size.
 _SCRIPT_LIMIT = 60.0
 # The larger the database, the longer these take: they have a limit only if one was asked for.
-UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "purge", "retention"})
+UNLIMITED = frozenset({"backup", "verify", "replay", "redact", "prune", "purge", "retention"})
 
 
 class PrefixResolvingClient(Methods):

@@ -58,6 +58,8 @@ class Options(SimpleNamespace):
     full: bool = False
     hook: bool = False
     if_seq: int | None = None
+    keep_last: int | None = None
+    before: str | None = None
     if_stands: int | None = None
     importing: bool = False
     inherited: bool = False

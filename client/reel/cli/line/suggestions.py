@@ -14,6 +14,7 @@ _SYNONYMS = {
     "export": "",
     "import": "",
     "purge": "erase forget shred",
+    "prune": "gc shrink vacuum",
     "redact": "censor mask scrub",
     "list": "ls ps agents conversations sessions threads",
     "show": "cat print read get open display less export",

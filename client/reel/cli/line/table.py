@@ -40,7 +40,7 @@ GROUPS = (
     ),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end conversations", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
-    Group("remove for good", "erasing", ("redact", "purge", "secrets")),
+    Group("remove for good", "erasing", ("redact", "prune", "purge", "secrets")),
     Group("talk to a provider", "providers", ("ask", "chat", "attach", "compact", "setup", "render", "ingest", "load")),
     Group("bring in and take out", "histories", ("import", "pick", "continue", "originals", "export", "mcp")),
     Group(

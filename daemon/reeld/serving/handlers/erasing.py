@@ -1,4 +1,4 @@
-"""The handlers of ``redact`` and ``purge``, and what they remove besides the log."""
+"""The handlers of ``redact``, ``prune`` and ``purge``, and what they remove besides the log."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
 from reeld.store.connection import Texts
+from reeld.store.pruning import Point
 from reeld.store.purging import those_purged
 from reeld.store.redacting import Text
 
@@ -65,6 +66,18 @@ def redact(services: Services, _call: Call, agent: Agent, options: CommandOption
         raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
     asked = Asked(given.seqs, tuple(given.text or ()), _foreign(services, given.backups), given.dry_run)
     return Deferred(lambda: erasing.redact(services.registry, _ContentHolders(services), options, agent, asked))
+
+
+def prune(services: Services, _call: Call, agent: Agent, options: CommandOptions, given: params.Prune) -> Deferred:
+    """Remove what nothing can reach any more."""
+
+    async def run() -> Result:
+        if (given.before is None) == (given.until is None):
+            raise InvalidParams("prune needs before or until, and not both", field="before")
+        point, holders = Point(given.before, given.until), _ContentHolders(services)
+        return await erasing.prune(services.registry, holders, options, agent, point, dry_run=given.dry_run)
+
+    return Deferred(run)
 
 
 def purge(

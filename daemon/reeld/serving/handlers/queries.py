@@ -81,6 +81,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "patterns",
             "edits",
             "append_together",
+            "prune",
         ],
         "limits": {
             "message": call.peer.limits.message,
@@ -249,7 +250,7 @@ async def view(services: Services, agent: Agent, at: int | None) -> View:
         return await _view_now(services, agent)
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)
-    end, tip = await services.store.read(states.position, agent.row, at)
+    end, tip = await services.store.read(states.kept_position, agent.row, at)
 
     def look_back(state: State) -> View | None:
         return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
@@ -321,7 +322,7 @@ def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) 
         profile = await profile_of(services, agent)
         wanted = profile.head if asked.at is None else asked.at
         require_position(wanted, profile.head, profile.name)
-        position = await services.store.read(states.position, agent.row, wanted)
+        position = await services.store.read(states.kept_position, agent.row, wanted)
         rebuilt = await services.store.rebuild(agent.row, position)
         skipped = rebuilt.skipped + await services.store.read_long(queries.unknown_kinds, agent.row, position.at)
         if asked.strict:

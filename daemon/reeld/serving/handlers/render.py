@@ -150,7 +150,7 @@ async def _take_snapshot(
     if at is not None:
         profile = await profile_of(services, agent)
         require_position(at, profile.head, profile.name)
-        position = await store.read(states.position, agent.row, at)
+        position = await store.read(states.kept_position, agent.row, at)
         then = State(profile, await _read(store, position.tip, size))
         return await _with_first(store, _snapshot_of(then, position.at, pin, size, is_shared=False))
     older: Conversation | None = None

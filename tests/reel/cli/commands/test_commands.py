@@ -86,7 +86,7 @@ def test_every_command_that_writes_is_in_the_table() -> None:
     """A new command that writes needs a row in the table of this test."""
     writing = {command.name for command in all_commands() if command.writes}
 
-    assert {*_CHANGES, "new", "ask", "compact", "purge"} == writing
+    assert {*_CHANGES, "new", "ask", "compact", "prune", "purge"} == writing
 
 
 def test_status_and_socket(reel: Reel, daemon: str) -> None:

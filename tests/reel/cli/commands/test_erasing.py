@@ -263,3 +263,25 @@ def test_where_it_may_still_be(reel: Reel, keeping: Path, directory: Path) -> No
     assert done.err.startswith(f"reel: these may still have it: {first}, {older[1]}, {older[0]}; repeat it with")
     assert f"{command[1]} is gone; it is purged from backups only\n{daily}: 2 events\n" == reel(*command, "--yes").out
     assert b"[redacted" not in daily.read_bytes()
+
+
+def test_prune(reel: Reel, talk: str) -> None:
+    """What was replaced goes before a seq, a time, or the newest messages; without --yes, nothing does."""
+    reel("add", talk, "a long first thought")
+    reel("undo", talk)
+    reel("add", talk, "a second thought")
+    tried = reel("prune", talk, "--keep-last", "1", "--dry-run")
+    asked = reel("prune", talk, "--before", "2100", "--json")
+    later = reel("prune", talk, "--before", "1m", "--yes")
+    done = reel("prune", talk, "--before", "#99", "--yes")
+
+    assert tried.out.startswith("1 event before #")
+    assert "would be pruned" in tried.out
+    assert (1, True) == (asked.status, "reel prune --yes" in asked.err)
+    assert later.out.startswith("there is nothing to prune before #1\n")
+    assert "pruned: " in done.out
+    assert "first thought" not in reel("log", talk, "--json").out
+    assert "a second thought" in reel("show", talk).out
+    assert reel("prune", talk, "--before", "99", "--yes").out.startswith("there is nothing to prune")
+    for wrong in ([], ["--before", "some day"], ["--before", "3", "--keep-last", "4"]):
+        assert 2 == reel("prune", talk, *wrong).status

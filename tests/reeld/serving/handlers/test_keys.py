@@ -30,6 +30,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "revive": {},
     "change": {"title": "T"},
     "redact": {"text": "one"},
+    "prune": {"before": 100},
     "ingest": {"format": "openai-chat", "body": RESPONSE},
     "load": {"format": "openai-chat", "body": REQUEST},
 }
@@ -44,6 +45,8 @@ async def prepare(peer: Peer, method: str) -> None:
         await peer.call("add", name, ["one"])
         await peer.call("add", name, ["two"])
         await peer.call("undo", name)
+        if method == "prune":
+            await peer.call("add", name, ["three"])
         if method == "revive":
             await peer.call("kill", name)
 

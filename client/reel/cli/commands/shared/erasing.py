@@ -8,7 +8,7 @@ from typing import Any
 
 from reel.cli.line.context import Context
 from reel.reading.wording import count
-from reel.replies import Purged, Redacted
+from reel.replies import Pruned, Purged, Redacted
 
 # Backups that are listed.
 _LISTED = 3
@@ -17,9 +17,14 @@ NAME_THEM = "name them with --backup FILE"
 
 
 def tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
-    """Print what was erased in backups that were named, and whether traces are left."""
+    """Print what was erased in backups that were named, and whether traces are left in the database."""
     for backup in reply.backups:
         ctx.out.line(f"{backup.path}: {count(backup.events, 'event')}")
+    tell_traces(ctx, reply)
+
+
+def tell_traces(ctx: Context, reply: Pruned | Redacted | Purged) -> None:
+    """Print whether traces are left in the database."""
     if reply.traces:
         ctx.out.warn(
             f"traces are left in the database; the daemon removes them as soon as it can, and says in"

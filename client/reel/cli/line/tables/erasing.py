@@ -38,6 +38,27 @@ COMMANDS = (
         "and other records of programs with these words are listed.",
     ),
     Command(
+        "prune",
+        "[NAME]",
+        "remove what was replaced or undone, for good",
+        "prune",
+        "reel prune demo --keep-last 20 --dry-run\n  reel prune demo --before 30d --yes",
+        (
+            option(
+                "--before", metavar="SEQ|TIME", type=text, help="before this event, or this time (2026-11-01, 30d, …)"
+            ),
+            option("--keep-last", metavar="N", type=positive, help="before the newest N messages"),
+            _DRY_RUN,
+            _YES,
+        ),
+        writes=True,
+        notes="It cannot be undone, and gives the disk back. Messages that were cleared,\n"
+        "rewound, undone or replaced before the point lose what they said, and so do\n"
+        "values that newer ones replaced. The conversation stays as it is, and so does\n"
+        "everything that a later state, a mark, a redo or a clone has. An undo that\n"
+        "would lead to what is gone is refused. Backups and exports stay as they are.",
+    ),
+    Command(
         "purge",
         "[NAME...]",
         "remove conversations and their events, for good",

@@ -1,0 +1,382 @@
+"""Determines which events of an agent's log are pruned: what was said before a point, and nothing can reach any more.
+
+From the point on, every position of the log stays as it is. So do the states that a mark, a redo, or another agent
+leads to: one that began there as a clone, took that state over, or went back there. A state is a path to the root, so
+what is reached is found by walking from the tips of all these states. Where a log does not jump, the newest tip is
+enough, because the others are on its path.
+
+Of the values beside a conversation, the newest one at the point stays, and at each position at which an agent was
+cloned. Records for programs go if all messages that name them as their copies do, unless a clone has them in its past.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from operator import itemgetter
+from typing import NamedTuple
+
+from reel.said.kinds import CONVERSATION
+from reeld.core.item_forms import copies_in
+from reeld.core.pruning import Pruning, marker_of
+from reeld.core.undo import Undone
+from reeld.store.connection import Connection, Numbers
+from reeld.store.history import lineage
+from reeld.store.plans import Plan
+from reeld.store.queries import redo_target
+from reeld.store.redacting import RedactedEvent, Redactions, affected, plan_keys
+from reeld.store.schema import JUMPS
+from reeld.store.spans import NEWEST
+from reeld.store.states import position, tip_before, tip_of
+
+# Events that are read at a time, parents that are followed, and events whose time is looked at.
+_PAGE = 500
+_FOLLOWED = 1000
+_LOOKED_AT = 5000
+# The kind of records that only programs read.
+_FOR_PROGRAMS = "command"
+_FIRST = "SELECT id, seq FROM events WHERE agent = ? ORDER BY seq LIMIT 1"
+_HEAD = "SELECT seq FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+_JUMPED = f"SELECT parent FROM events WHERE agent = ? AND seq >= ? AND {JUMPS} AND parent IS NOT NULL"  # noqa: S608 - our own words
+_ALL_PARENTS = "SELECT parent FROM events WHERE agent = ? AND seq >= ? AND parent IS NOT NULL"
+_OF_AGENT = "SELECT id FROM events WHERE agent = ? AND id IN (SELECT value FROM json_each(?))"
+_WALK = """
+    WITH RECURSIVE path (id, parent) AS (
+        SELECT id, parent FROM events WHERE id = :tip AND agent = :row
+        UNION ALL
+        SELECT e.id, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = :row
+    )
+    SELECT id, parent FROM path LIMIT :limit
+"""
+_ROW = "SELECT id, seq, kind, content, data_json, ref FROM events WHERE agent = ?"
+_BEFORE = f"{_ROW} AND seq > ? AND seq < ? ORDER BY seq LIMIT ?"
+_OF_SEQS = f"{_ROW} AND seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own words
+_AFTER = "SELECT seq, kind, content, data_json FROM events WHERE agent = ? AND seq >= ? ORDER BY seq LIMIT ?"
+_TIMES = "SELECT seq, time FROM events WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
+
+
+class Point(NamedTuple):
+    """What is pruned of a log.
+
+    Args:
+        before: the seq before which it is; ``None`` for the end of the log.
+        until: milliseconds since the epoch; what was written from then on stays. ``None`` for any time.
+    """
+
+    before: int | None = None
+    until: int | None = None
+
+
+class Pruned(NamedTuple):
+    """The plan of a prune.
+
+    Args:
+        redactions: what becomes of the events.
+        before: the seq before which it is.
+        kept: how many events stay only because of a mark, a redo, or another agent.
+        heirs: the rows of the agents for which some of these stay.
+        size: how many bytes of text go.
+    """
+
+    redactions: Redactions
+    before: int
+    kept: int
+    heirs: set[int]
+    size: int
+
+    @property
+    def affected(self) -> set[int]:
+        """The rows of all agents whose past has one of the events."""
+        return self.redactions.affected
+
+
+def plan_prune(row: int, point: Point, pruning: Pruning) -> Plan[Pruned]:
+    """Find what is pruned of an agent's own log."""
+    head: int = yield partial(_head, row=row)
+    before = head + 1 if point.before is None else min(point.before, head + 1)
+    if point.until is not None:
+        before = min(before, (yield from _first_since(row, head, point.until)))
+    reach = _Reach(row, before)
+    yield from reach.find()
+    scan = _Scan(reach, pruning)
+    after: int | None = 0
+    while after is not None:
+        after = yield partial(scan.page, after=after)
+    yield from scan.end()
+    found = [scan.found[event] for event in sorted(scan.found)]
+    others: set[int] = yield partial(affected, found=found)
+    keys = (yield from plan_keys(pruning, {row}, before)) if found else []
+    return Pruned(Redactions(found, others, [], keys, None), before, scan.kept, scan.heirs, scan.size)
+
+
+def _head(connection: Connection, row: int) -> int:
+    found = connection.execute(_HEAD, (row,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _first_since(row: int, head: int, until: int) -> Plan[int]:
+    """Return the seq from which on all events are of a time or later."""
+    first, more = head + 1, True
+    while more:
+        first, more = yield partial(_since, row=row, last=first - 1, until=until)
+    return first
+
+
+def _since(connection: Connection, row: int, last: int, until: int) -> tuple[int, bool]:
+    first = last + 1
+    rows = connection.execute(_TIMES, (row, last, _LOOKED_AT)).fetchall()
+    for seq, time in rows:
+        if time < until:
+            return first, False
+        first = seq
+    return first, len(rows) == _LOOKED_AT
+
+
+class _Reach:
+    """What can be reached of an agent's log before a seq.
+
+    Args:
+        row: the agent.
+        before: the seq.
+    """
+
+    def __init__(self, row: int, before: int) -> None:
+        self.row = row
+        self.before = before
+        # The ids of the events that belong to the positions from the seq on; and to other states, with the agent that
+        # reaches them, if it is another one.
+        self.own: set[int] = set()
+        self.others: dict[int, int | None] = {}
+        # The seqs up to which other agents have the log in their past, ascending, and these agents.
+        self.positions: list[tuple[int, int]] = []
+
+    def find(self) -> Plan[None]:
+        """Find it."""
+        for tip in (yield self._own_tips):
+            yield from self._walk(tip, None)
+        for tip in (yield self._marks):
+            yield from self._walk(tip, self.row)
+        at: int | None = NEWEST
+        while at is not None:
+            redone: Undone | None = yield partial(redo_target, row=self.row, head=at)
+            at = None
+            if redone is not None:
+                yield from self._walk((yield partial(position, row=self.row, at=redone.command)).tip, self.row)
+                at = redone.undo - 1
+        for other, is_gone in (yield self._heirs):
+            for tip in (yield partial(self._tips_of, other=other, is_gone=is_gone)):
+                yield from self._walk(tip, other)
+
+    @property
+    def last_inherited(self) -> int:
+        """The last seq that another agent has in its past."""
+        return self.positions[-1][0] if self.positions else 0
+
+    def _own_tips(self, connection: Connection) -> list[int]:
+        first = connection.execute(
+            "SELECT parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq LIMIT 1", (self.row, self.before)
+        ).fetchone()
+        tips = {parent for (parent,) in connection.execute(_JUMPED, (self.row, self.before)).fetchall()}
+        tips.add(tip_of(connection, self.row))
+        tips.add(tip_before(connection, self.row, self.before) if first is None else first[0])
+        return sorted(tips - {None}, reverse=True)
+
+    def _marks(self, connection: Connection) -> list[int]:
+        query = "SELECT id FROM events WHERE agent = ? AND kind = 'mark' AND seq < ? ORDER BY seq DESC"
+        return [mark for (mark,) in connection.execute(query, (self.row, self.before)).fetchall()]
+
+    def _heirs(self, connection: Connection) -> list[tuple[int, bool]]:
+        """Return the agents that have some of the log in their past, and whether each was purged."""
+        first = connection.execute(_FIRST, (self.row,)).fetchone()
+        if first is None:
+            return []
+        rows = sorted(affected(connection, [_Place(first[0], self.row, first[1])]) - {self.row})
+        query = "SELECT id, name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+        found = connection.execute(query, (Numbers(rows),)).fetchall()
+        for other, _ in found:
+            self.positions += [
+                (upto, other) for owner, _, upto in lineage(connection, other, NEWEST) if owner == self.row
+            ]
+        self.positions.sort()
+        # Those that can be named come first: a purged one has what its heirs have.
+        return sorted(((other, name == "") for other, name in found), key=itemgetter(1))
+
+    def _tips_of(self, connection: Connection, other: int, *, is_gone: bool) -> list[int]:
+        """Return the events of the log that another agent's events follow; of a purged one, jumps may be missing."""
+        rows = connection.execute(_ALL_PARENTS if is_gone else _JUMPED, (other, 0)).fetchall()
+        parents = Numbers(sorted({parent for (parent,) in rows}))
+        tips = [tip for (tip,) in connection.execute(_OF_AGENT, (self.row, parents)).fetchall()]
+        return sorted(tips, reverse=True)
+
+    def _walk(self, tip: int | None, by: int | None) -> Plan[None]:
+        """Follow the parents of an event, back to where they are known or in another log."""
+        limit = 16  # most paths soon join a known one
+        while tip is not None:
+            tip = yield partial(self._follow, tip=tip, by=by, limit=limit)
+            limit = min(2 * limit, _FOLLOWED)
+
+    def _follow(self, connection: Connection, tip: int, by: int | None, limit: int) -> int | None:
+        following: int | None = None
+        values = {"tip": tip, "row": self.row, "limit": limit}
+        with closing(connection.execute(_WALK, values)) as rows:
+            for event, parent in rows:  # closed as soon as the path is known
+                if event in self.own or event in self.others:
+                    return None
+                if by is None:
+                    self.own.add(event)
+                else:
+                    self.others[event] = None if by == self.row else by
+                following = parent
+        return following if following is not None and following < tip else None
+
+
+class _Place(NamedTuple):
+    id: int
+    owner: int
+    seq: int
+
+
+class _Row(NamedTuple):
+    """What is read of an event."""
+
+    id: int
+    seq: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    ref: str | None
+
+
+class _Made(NamedTuple):
+    """What an event becomes, and how many bytes of text go."""
+
+    event: RedactedEvent
+    size: int
+
+
+class _Scan:
+    """Collects what is pruned.
+
+    Args:
+        reach: what is not.
+        pruning: makes it.
+    """
+
+    def __init__(self, reach: _Reach, pruning: Pruning) -> None:
+        self._reach = reach
+        self._pruning = pruning
+        # Of each key, the events that set it, ascending by their seqs, and what each would become.
+        self._values: dict[str, list[tuple[int, _Made | None]]] = {}
+        # Prompts that are not reached, and what those say that are.
+        self._prompts: list[tuple[_Row, _Made]] = []
+        self._repeated: set[tuple[str | None, str | None]] = set()
+        # The records that messages name as their copies: pruned ones, and others.
+        self._copies: set[int] = set()
+        self._needed: set[int] = set()
+        self.found: dict[int, RedactedEvent] = {}
+        self.kept = 0
+        self.heirs: set[int] = set()
+        self.size = 0
+
+    def page(self, connection: Connection, after: int) -> int | None:
+        """Look at a page of the log; return the seq after which the next one begins, ``None`` at the end."""
+        values = (self._reach.row, after, self._reach.before, _PAGE)
+        rows = [_Row(*row) for row in connection.execute(_BEFORE, values).fetchall()]
+        for row in rows:
+            if row.kind == "state":
+                self._values.setdefault(row.content or "", []).append((row.seq, self._made(row)))
+            elif row.kind in CONVERSATION:
+                self._take(row)
+        return rows[-1].seq if len(rows) == _PAGE else None
+
+    def end(self) -> Plan[None]:
+        """Take what the whole log tells: values that are not the newest anywhere, and copies that nothing needs."""
+        for known in self._values.values():
+            self._take_values(known)
+        yield self._take_prompts
+        copies = {seq for seq in self._copies if self._reach.last_inherited < seq < self._reach.before}
+        after: int | None = self._reach.before if copies else None
+        while after is not None:
+            after = yield partial(self._need, after=after)
+        if copies := copies - self._needed:
+            yield partial(self._take_copies, seqs=sorted(copies))
+
+    def _take(self, row: "_Row") -> None:
+        """Take an event of a conversation, unless it is reached."""
+        is_own = row.id in self._reach.own
+        if is_own or row.id in self._reach.others:
+            if row.kind == "system":
+                self._repeated.add((row.content, row.data_json))
+            self._needed.update(copies_in(row.kind, row.content, row.data_json))
+            if not is_own:
+                self.kept += 1
+                self.heirs.update(filter(None, [self._reach.others[row.id]]))
+        elif (made := self._made(row)) is None:
+            return
+        elif row.kind == "system":
+            self._prompts.append((row, made))
+        else:
+            self._copies.update(copies_in(row.kind, row.content, row.data_json))
+            self._put(made)
+
+    def _take_values(self, known: Sequence[tuple[int, "_Made | None"]]) -> None:
+        """Take all events of a key but the newest, and those that were the newest for another agent."""
+        seqs = [seq for seq, _ in known]
+        newest: dict[int, set[int]] = {len(seqs) - 1: set()}
+        for upto, heir in self._reach.positions:
+            place = bisect_right(seqs, upto) - 1
+            if 0 <= place < len(seqs) - 1:
+                newest.setdefault(place, set()).add(heir)
+        for place, (_, made) in enumerate(known):
+            if place not in newest:
+                if made is not None:
+                    self._put(made)
+            elif heirs := newest[place]:
+                self.kept += 1
+                self.heirs |= heirs
+
+    def _take_prompts(self, connection: Connection) -> None:
+        """Take the prompts that are not reached, but for those that a `clear` repeats: they stay alike.
+
+        A clear at the point itself is the only one whose prompt is not reached before it.
+        """
+        values = (self._reach.row, self._reach.before - 1, NEWEST, 2)
+        first = [_Row(*row) for row in connection.execute(_BEFORE, values).fetchall()]
+        if [row.kind for row in first] == ["clear", "system"]:
+            self._repeated.add((first[1].content, first[1].data_json))
+        for row, made in self._prompts:
+            if (row.content, row.data_json) not in self._repeated:
+                self._put(made)
+
+    def _need(self, connection: Connection, after: int) -> int | None:
+        """Look at which copies are needed by what is said from a seq on."""
+        rows = connection.execute(_AFTER, (self._reach.row, after, _PAGE)).fetchall()
+        for _, kind, content, data_json in rows:
+            if kind in CONVERSATION:
+                self._needed.update(copies_in(kind, content, data_json))
+        return rows[-1][0] + 1 if len(rows) == _PAGE else None
+
+    def _take_copies(self, connection: Connection, seqs: Sequence[int]) -> None:
+        for row in connection.execute(_OF_SEQS, (self._reach.row, Numbers(seqs))).fetchall():
+            made = self._made(_Row(*row))
+            if made is not None and made.event.kind == _FOR_PROGRAMS:
+                self._put(made)
+
+    def _made(self, row: "_Row") -> "_Made | None":
+        """Return what an event becomes; ``None`` if it was pruned before, or has nothing that could be."""
+        _, seq, kind, content, data_json, ref = row
+        if marker_of(kind, content, data_json) is not None:
+            return None
+        made = self._pruning.event(kind, content, data_json, ref)
+        if made is None:
+            return None
+        size = _size(content, data_json) - _size(made.content, made.data_json)
+        return _Made(RedactedEvent(row.id, self._reach.row, seq, kind, None, None, made), size)
+
+    def _put(self, made: "_Made") -> None:
+        self.found[made.event.id] = made.event
+        self.size += made.size
+
+
+def _size(*texts: str | None) -> int:
+    return sum(len(text.encode()) for text in texts if text is not None)

@@ -1,0 +1,252 @@
+"""What nothing can reach any more is pruned before a point, and all that can be reached stays as it was."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.base.errors import InvalidParams
+from reel.base.strict_json import encode
+from reeld.serving.call import Services
+from tests.patience import PATIENCE
+from tests.reeld.serving.conftest import Connect, Peer, texts
+from tests.reeld.serving.handlers.test_erasing import intact, logged
+
+
+async def said_at(peer: Peer, agent: str, at: int) -> Any:
+    """Return what the conversation and the values were at a seq, or why that is not known."""
+    view = {"at": at, "view": "conversation"}
+    shown, values = await peer.ask(("messages", agent, view), ("state", agent, {"at": at}))
+    said = shown if isinstance(shown, Exception) else shown["conversation"]
+    return str(said), str(values if isinstance(values, Exception) else values["values"])
+
+
+def files(services: Services) -> list[bytes]:
+    """Return the bytes of the database, and of its WAL."""
+    return [Path(services.store.path + part).read_bytes() for part in ("", "-wal")]
+
+
+async def replaced(peer: Peer, agent: str) -> int:
+    """Make an agent whose first stretch was replaced by a summary; return the seq of the command that did it."""
+    await peer.call("create", agent, "old prompt")  # 1, 2
+    for number in range(50):
+        await peer.call("add", agent, [f"plugh {number} " + "x" * 40_000])  # to 52
+    call = {"type": "tool_call", "id": "c1", "name": "run", "arguments": '{"what": "plugh"}'}
+    await peer.call("add", agent, [{"role": "assistant", "content": [call]}])
+    await peer.call(
+        "add", agent, [{"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": ""}]}]
+    )
+    for value in ("plugh 1", "plugh 2", "kept"):
+        await peer.call("add", agent, [{"kind": "state", "content": "key", "data_json": encode({"value": value})}])
+    cleared = (await peer.call("clear", agent))["command"]
+    await peer.call("add", agent, ["a summary", "and more"])
+    return int(cleared)
+
+
+async def test_what_was_replaced_goes(connect: Connect, services: Services) -> None:
+    """It is in no file any more, the file is smaller, and all positions from the point on are as before."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        point = await replaced(peer, "a")
+        head = (await peer.call("agent", "a"))["head"]
+        before = [await said_at(peer, "a", at) for at in range(point, head + 1)]
+        size = sum(map(len, files(services)))
+        tried = await peer.call("prune", "a", {"before": point, "dry_run": True})
+        assert any(b"plugh" in each for each in files(services))
+        done = await peer.call("prune", "a", {"before": point})
+
+        assert {**done, "head": head} == {**tried, "command": head + 1, "time": done["time"]}
+        assert (54, 0, []) == (done["pruned"], done["kept"], done["heirs"])
+        assert done["bytes"] > 1_950_000
+        assert before == [await said_at(peer, "a", at) for at in range(point, head + 1)]
+        assert not any(b"plugh" in each for each in files(services))
+        assert sum(map(len, files(services))) < size - 1_500_000
+        assert ["a summary", "and more"] == await texts(peer, "a")
+        assert await intact(peer)
+        again = await peer.call("prune", "a", {"before": point})
+        assert (0, head + 1) == (again["pruned"], again["head"])
+
+
+@pytest.mark.parametrize("method", ["messages", "replay", "clone", "restore", "state", "render"])
+async def test_a_pruned_state_is_refused(connect: Connect, method: str) -> None:
+    """Whoever asks for a state that was pruned is told so, and nothing changes."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        point = await replaced(peer, "a")
+        await peer.call("prune", "a", {"before": point})
+        for at in [56] if method == "state" else (10, 53, 54, 57):
+            format_ = {"format": "openai-chat"} if method == "render" else {}
+            (refused,) = await peer.ask((method, "a", {"at": at, **format_}))
+            assert isinstance(refused, InvalidParams)
+            assert "cannot be brought back; it is [pruned 2" in str(refused)
+        assert [] == (await peer.call("messages", "a", {"at": 0}))["messages"]
+
+
+async def test_an_undo_of_what_replaced(connect: Connect) -> None:
+    """An undo goes back as far as there is something to go to."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        point = await replaced(peer, "a")
+        await peer.call("prune", "a", {"before": point})
+        await peer.call("undo", "a")
+        (refused,) = await peer.ask(("undo", "a"))
+
+        assert isinstance(refused, InvalidParams)
+        assert [] == await texts(peer, "a")
+        await peer.call("redo", "a")
+        assert ["a summary", "and more"] == await texts(peer, "a")
+
+
+async def test_what_is_reached_stays(connect: Connect) -> None:
+    """Branches that a mark, a redo, a clone or its clone lead to stay, and what took a state over."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "a")
+        await peer.call("add", "a", ["base"])  # 2
+        for number, how in enumerate(("nobody", "marked", "cloned", "taken", "killed", "purged")):
+            await peer.call("restore", "a", 2)
+            await peer.call("add", "a", [f"{how} 1", f"{how} 2"])
+            state = {"kind": "state", "content": "key", "data_json": encode({"value": number})}
+            await peer.call("add", "a", [state])
+            if how == "marked":
+                await peer.call("mark", "a", "m")
+            elif how == "taken":
+                await peer.call("create", "taken")
+                await peer.call("clone", "a", {"into": "taken"})
+            elif how != "nobody":
+                await peer.call("clone", "a", how)
+        await peer.call("clone", "purged", "heir")
+        await peer.call("purge", "purged")
+        await peer.call("kill", "killed")
+        await peer.call("restore", "a", 2)
+        await peer.call("add", "a", ["undone 1"])
+        await peer.call("add", "a", ["undone 2"])
+        await peer.call("undo", "a")
+        await peer.call("undo", "a")
+        agents = ("a", "cloned", "taken", "killed", "heir")
+        before = [await texts(peer, agent) for agent in agents]
+        values = [(await peer.call("state", agent))["values"] for agent in agents]
+        done = await peer.call("prune", "a", {"before": 10_000})
+
+        assert before == [await texts(peer, agent) for agent in agents]
+        assert values == [(await peer.call("state", agent))["values"] for agent in agents]
+        said = str(await logged(peer, "a"))
+        assert "nobody" not in said
+        assert all(f"{how} 2" in said for how in ("marked", "cloned", "taken", "killed", "purged", "undone"))
+        names = [(await peer.call("agent", uid))["name"] for uid in done["heirs"]]
+        assert {"cloned", "taken", "killed", "heir"} == set(names)
+        assert 5 == done["pruned"]  # two messages, and three values that no clone began with
+        await peer.call("redo", "a")
+        await peer.call("redo", "a")
+        assert ["base", "undone 1", "undone 2"] == await texts(peer, "a")
+        assert await intact(peer)
+
+
+async def test_copies_of_pruned_messages(connect: Connect) -> None:
+    """A record for programs goes with the messages that name it, unless one that stays names it, or a clone has it."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "a secret"})}
+        await peer.call("add", "a", [record] * 4, {"create": True})  # 2 to 5
+
+        def naming(*seqs: int) -> dict[str, Any]:
+            return {"role": "user", "content": "Hi", "provider_metadata": {"item": {"copies": [*seqs]}}}
+
+        await peer.call("add", "a", [naming(2, 3, 4)])
+        await peer.call("clear", "a")
+        await peer.call("add", "a", [naming(3)])
+        await peer.call("add", "a", [naming(4)])
+        await peer.call("prune", "a", {"before": 8})
+        left = [data for kind, _, data in await logged(peer, "a") if kind == "command"]
+
+        assert ["secret" in data for data in left] == [False, True, True, True]
+        await peer.call("clone", "a", "copy")
+        await peer.call("clear", "a")
+        await peer.call("prune", "a", {"before": 100})
+        assert 3 == str(await logged(peer, "a")).count("a secret")
+        assert await intact(peer)
+
+
+async def test_by_time(connect: Connect) -> None:
+    """A time stands for the first event from which on all are of it or later."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        point = await replaced(peer, "a")
+        early = await peer.call("prune", "a", {"until": 1, "dry_run": True})
+        late = await peer.call("prune", "a", {"until": 1 << 50, "dry_run": True})
+
+        assert (1, 0) == (early["before"], early["pruned"])
+        assert (point + 4, 54) == (late["before"], late["pruned"])
+        for wrong in ({}, {"before": 3, "until": 4}):
+            (refused,) = await peer.ask(("prune", "a", wrong))
+            assert isinstance(refused, InvalidParams)
+
+
+_STEPS = ("add", "add", "prompt", "clear", "mark", "restore", "undo", "redo", "clone", "into", "set", "prune")
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_any_log(connect: Connect, seed: int) -> None:
+    """After any prune, what every agent is, each position from the point on, each mark and each redo are as before."""
+    peer = connect()
+    chosen = random.Random(seed)
+    names = ["a"]
+    await peer.call("create", "a")
+    for number in range(25):
+        name, step = chosen.choice(names), chosen.choice(_STEPS)
+        at = chosen.randrange((await peer.call("agent", name))["head"] + 1)
+        match step:
+            case "add":
+                await peer.call("add", name, [f"word {number}"])
+            case "prompt":
+                await peer.call("add", name, [{"kind": "system", "content": f"prompt {number % 3}"}])
+            case "set":
+                value = {"kind": "state", "content": f"k{at % 2}", "data_json": encode({"value": number})}
+                await peer.call("add", name, [value])
+            case "clear" | "mark":
+                await peer.call(step, name, *(["m"] if step == "mark" else []))
+            case "undo" | "redo":
+                await peer.ask((step, name))
+            case "restore":
+                await peer.ask((step, name, at))
+            case "clone":
+                (made,) = await peer.ask(("clone", name, {"name": f"c{number}", "at": at}))
+                names += [] if isinstance(made, Exception) else [f"c{number}"]
+            case "into":
+                await peer.ask(("clone", name, {"into": chosen.choice(names), "at": at}))
+            case "prune":
+                await prune(peer, names, name, at + 1)
+    for name in names:
+        await prune(peer, names, name, 1000)
+    assert await intact(peer)
+
+
+async def prune(peer: Peer, names: list[str], name: str, before: int) -> None:
+    """Prune an agent, and compare what can be reached before and after."""
+
+    async def reached(each: str) -> list[Any]:
+        about = found[each]
+        # What a clone inherited is its source's.
+        first = before if each == name else about.get("source", {"at": 0})["at"] + 1
+        there = [await said_at(peer, each, at) for at in range(first, about["head"] + 1)]
+        now = [await texts(peer, each), (await peer.call("state", each))["values"], about["marks"]]
+        went = []
+        if before % 2:  # to all redos, and back: there is something to redo afterwards as well
+            while not isinstance((await peer.ask(("redo", each)))[0], Exception):
+                went.append(await texts(peer, each))
+            for _ in went:
+                await peer.call("undo", each)
+        else:
+            for mark in about["marks"]:
+                await peer.call("restore", each, about["head"])
+                await peer.ask(("rewind", each, mark["label"]))
+                went.append(await texts(peer, each))
+            await peer.call("restore", each, about["head"])
+        return [there, now, went]
+
+    found = {each: await peer.call("agent", each) for each in names}
+    was = [await reached(each) for each in names]
+    await peer.call("prune", name, {"before": before})
+    assert was == [await reached(each) for each in names]
