@@ -68,6 +68,7 @@ _REMEDIES = {
     "OpenTelemetry's SDK is not installed": "make adapters",
     "google-adk is not installed": "make adapters",
     "strands-agents is not installed": "make adapters",
+    "no agent is installed": "python -m tests.adapters.programs",
     "openhands-sdk is not installed": "make adapters, with Python 3.12 or newer",
     "the OpenHands SDK needs Python 3.12": "make adapters LATER=python3.13",
     "langchain is not installed": "make adapters",

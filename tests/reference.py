@@ -20,7 +20,7 @@ _GROUPS = {
     " answer render parse state search edits wait subscribe",
     "Conversations": "agent agents iter_agents change clone kill revive tree difference usage histories",
     "Go back": "undo undo_turn redo mark rewind restore clear",
-    "Erase": "redact purge purged retention",
+    "Erase": "redact prune purge purged retention",
     "The daemon": "ping methods stats verify replay backup shutdown server",
     "Requests as values": "call pages send send_within converse dial",
 }

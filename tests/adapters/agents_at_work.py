@@ -398,7 +398,7 @@ class Opencode(Session):
                 break
             except OSError:
                 assert time.monotonic() < deadline
-                time.sleep(_PAUSE)
+                time.sleep(_PAUSE)  # between two looks
         if not self._id:
             self._id = self._call("POST", "/session", {})["id"]
 
@@ -604,7 +604,7 @@ class GeminiCli(Session):
         # A return that comes together with the text is a part of it, and one that comes too early is lost.
         while not any(_EMPTY in line for line in self._screen.lines()):
             assert time.monotonic() < deadline, self._screen.lines()
-            time.sleep(1)
+            time.sleep(1)  # nothing tells when its screen takes keys again
             self._screen.run("send-keys", "Enter")
 
     def _file(self) -> str:
@@ -615,7 +615,7 @@ class GeminiCli(Session):
         deadline = time.monotonic() + PATIENCE
         while self._file().count(text) < times:
             assert time.monotonic() < deadline, self._screen.lines()
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE)  # between two looks
 
     def ask(self, text: str) -> None:
         self._word = text.rsplit(maxsplit=1)[-1]
@@ -640,7 +640,7 @@ class GeminiCli(Session):
             self._screen.run("send-keys", key)
         self._until_written("$rewindTo", before + 1)
         # The prompt that was taken back is offered again.
-        time.sleep(1)
+        time.sleep(1)  # nothing tells when its screen takes keys again
         self._screen.run("send-keys", "-N", "200", "BSpace")
         self._screen.shows_anywhere(_EMPTY)
 
@@ -667,7 +667,7 @@ class GeminiCli(Session):
             except subprocess.CalledProcessError:
                 return
             assert time.monotonic() < deadline
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE)  # between two looks
 
 
 AGENTS: Mapping[str, type[Session]] = {

@@ -349,7 +349,7 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
     tools = os.environ.get("WATCHED_TOOLS", " ".join(AGENTS)).split()
     there = [tool for tool in tools if program(tool) and (tool != "gemini" or shutil.which("tmux"))]
     if not there:
-        pytest.skip("no agent is installed; python -m tests.adapters.programs installs them")
+        pytest.skip("no agent is installed")
     problems: list[str] = []
     sessions: dict[str, int] = {}
     with scripted_provider() as provider, daemon_in(tmp_path / "watched") as daemon:

@@ -29,6 +29,6 @@ def test_what_nothing_reaches(client: Client) -> None:
     assert said == [client.messages(name).messages for name in ("talk", "copy")]
     assert [] == client.search("quagga OR zebra").hits
     assert 2 == len(client.search("tapir OR okapi").hits)
-    assert client.verify().problems == []
+    assert [] == client.verify().problems
     with pytest.raises(InvalidParams, match="pruned"):
         client.messages("talk", at=gone.head)

@@ -162,7 +162,7 @@ def client(texts: list[str]) -> Iterator[Client]:
                     opened.add(f"agent-{first // 1000}", texts[first : first + 1000], create=True)
                 until_indexed(opened)
                 yield opened
-            assert daemon.end() == 0
+            assert 0 == daemon.end()
             assert " ERROR " not in daemon.log.read_text(encoding="utf-8", errors="replace")
         finally:
             if daemon.process.poll() is None:

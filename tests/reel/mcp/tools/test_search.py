@@ -231,7 +231,7 @@ def test_how_hits_differ_from_the_query() -> None:
 
     assert "Nothing has 'okapy': hits for 'okapi' and 'okapis'." == instead
     assert partial.startswith("Very many messages have these words")
-    assert behind == "The index is behind: 1,200 events cannot be found yet; search again later."
+    assert "The index is behind: 1,200 events cannot be found yet; search again later." == behind
     assert [] == list(limits(HitsPage([], more=False, behind=0)))
 
 
