@@ -114,7 +114,7 @@ def test_stretches_of_several_agents(client: Client) -> None:
     [
         ([requests.append("a", [{"kind": "x"}])], r"parts\[0\]: events\[0\]\.kind"),
         ([requests.append("a", [{**STRETCH[0], "parent": 1}])], r"parts\[0\]: events\[0\]\.parent"),
-        (2 * [requests.append("a", STRETCH[:1])], r"parts\[1\]: events\[0\]\.ref: a part before has 'm-1'"),
+        (2 * [requests.append("a", STRETCH[:1])], r"parts\[1\]: events\[0\]\.ref: an earlier part has 'm-1' already"),
         ([requests.append("missing", STRETCH[:1])], r"parts\[0\]: no agent missing"),
     ],
 )
