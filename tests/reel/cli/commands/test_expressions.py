@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +105,11 @@ def test_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(InvalidParams, match="crashes"):
         matched([Expression("a+", excluded=False)], ["a"])
+
+
+def test_files_beside_the_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module in the directory in which somebody searches is not imported."""
+    (tmp_path / "json.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    assert [[(0, 1)]] == matched([Expression("a", excluded=False)], ["a"])

@@ -51,7 +51,7 @@ def matching_pages(client: Methods, call: Call[HitsPage]) -> Iterator[HitsPage]:
         call: the search.
 
     Raises:
-        InvalidParams: an expression is none, or takes too long.
+        InvalidParams: an expression is not valid, or takes too long.
     """
     size = call.params.get("snippet") or 240
     for page in client.pages(call._replace(params={**call.params, "candidates": True, "limit": _PAGE})):
@@ -82,10 +82,10 @@ def matched(expressions: Sequence[Expression], texts: Sequence[str]) -> list[lis
     """Return the places of the matches in each text; ``None`` if it has no match of one, or one of an excluded one.
 
     Raises:
-        InvalidParams: an expression is none, or takes too long.
+        InvalidParams: an expression is not valid, or takes too long.
     """
     asked = json.dumps([[each.text, each.excluded] for each in expressions]), json.dumps(texts)
-    process = [sys.executable, "-m", __name__]
+    process = [sys.executable, "-P", "-m", __name__]
     try:
         ran = subprocess.run(  # noqa: S603 - this file
             process, input="\n".join(asked), capture_output=True, text=True, timeout=_PATIENCE, check=False
@@ -129,7 +129,7 @@ def _engine(expression: str) -> Matches:
     """Return what finds an expression.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not valid.
     """
     try:
         re2 = import_module("re2")
