@@ -189,6 +189,11 @@ def full_time(milliseconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
 
 
+def utc_minute(milliseconds: int) -> str:
+    """Return a time for people and models, wherever they are: UTC, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds // 1000))
+
+
 def latency(seconds: float) -> str:
     """Return a short time with two digits or three, such as ``310 us``, ``2.1 ms`` or ``14 s``."""
     amount, unit = seconds * 1e6, "us"

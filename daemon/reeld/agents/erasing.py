@@ -9,13 +9,13 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import anyio
 
 from reel.base.errors import Storage
+from reel.reading.wording import utc_minute
 from reeld.agents.agent import Agent
 from reeld.agents.asking import lock
 from reeld.agents.clock import now
@@ -137,7 +137,7 @@ async def prune(
     """
     store, eraser = registry.store, registry.store.eraser
     time = now()
-    pruning = Pruning(_moment(time))
+    pruning = Pruning(utc_minute(time))
 
     async def affected(work: Work) -> set[int]:
         plans.append(await eraser.plan(plan_prune(work.agents[0].row, point, pruning)))
@@ -410,8 +410,4 @@ async def _told(registry: Registry, planned: Redactions) -> Reply:
 
 def _about(time: int, client: str | None) -> str:
     """Return when something is redacted and by whom."""
-    return f"{_moment(time)} by {client}" if client else _moment(time)
-
-
-def _moment(time: int) -> str:
-    return datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{utc_minute(time)} by {client}" if client else utc_minute(time)

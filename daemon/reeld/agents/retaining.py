@@ -7,13 +7,13 @@ once, at the end.
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from operator import attrgetter
 from typing import NamedTuple
 
 import anyio
 
 from reel.base.errors import ReelError
+from reel.reading.wording import utc_minute
 from reeld.agents.clock import now
 from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
 from reeld.agents.registry import Registry
@@ -197,12 +197,11 @@ async def _unfollowed(registry: Registry, old: Sequence[Old]) -> list[Old]:
 
 
 def _announce(old: Sequence[Old], after: int) -> None:
-    when = datetime.fromtimestamp(after // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     log.warning(
         "retention: the settings are new, or reach further than before; nothing is purged before %s, and then the"
         " agents that are too old, now %d; see them with: reel purge --retention --dry-run; do it now with:"
         " reel purge --retention --now",
-        when,
+        utc_minute(after),
         len(old),
     )
     for each in old[:_NAMED]:

@@ -1,8 +1,7 @@
 """What becomes of an event that is pruned: its place in the log stays, and what it said is gone.
 
 Nothing that can still be reached has it. A state is a path, and of a path that is left only its beginning can still be
-reached: so the last event of a state says whether the state was pruned. It is known by what it says, and by nothing
-beside the log, so that a log which was exported and imported elsewhere is read alike.
+reached: so the last event of a state says whether the state was pruned.
 """
 
 import re
@@ -45,7 +44,7 @@ class Pruning(Redaction):
 
 
 def marker_of(kind: str, content: str | None, data_json: str | None) -> str | None:
-    """Return the marker of an event that was pruned; ``None`` if it was not."""
+    """Return the marker of an event that is as a prune leaves it; ``None`` if it is not."""
     found = _MARKER.search(content or "") or _MARKER.search(data_json or "")
     if found is None:
         return None

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 from reel.said.kinds import CONVERSATION
 from reeld.core.item_forms import copies_in
-from reeld.core.pruning import Pruning, marker_of
+from reeld.core.pruning import Pruning
 from reeld.core.undo import Undone
 from reeld.store.connection import Connection, Numbers
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.pruned import pruned_as
 from reeld.store.queries import redo_target
 from reeld.store.redacting import RedactedEvent, Redactions, affected, plan_keys
 from reeld.store.schema import JUMPS
@@ -75,7 +76,7 @@ class Pruned(NamedTuple):
         before: the seq before which it is.
         kept: how many events stay only because of a mark, a redo, or another agent.
         heirs: the rows of the agents for which some of these stay.
-        size: how many bytes of text go.
+        size: how many bytes of text go, less those of the markers; not below 0.
     """
 
     redactions: Redactions
@@ -106,7 +107,7 @@ def plan_prune(row: int, point: Point, pruning: Pruning) -> Plan[Pruned]:
     found = [scan.found[event] for event in sorted(scan.found)]
     others: set[int] = yield partial(affected, found=found)
     keys = (yield from plan_keys(pruning, {row}, before)) if found else []
-    return Pruned(Redactions(found, others, [], keys, None), before, scan.kept, scan.heirs, scan.size)
+    return Pruned(Redactions(found, others, [], keys, None), before, scan.kept, scan.heirs, max(scan.size, 0))
 
 
 def _head(connection: Connection, row: int) -> int:
@@ -284,9 +285,9 @@ class _Scan:
         rows = [_Row(*row) for row in connection.execute(_BEFORE, values).fetchall()]
         for row in rows:
             if row.kind == "state":
-                self._values.setdefault(row.content or "", []).append((row.seq, self._made(row)))
+                self._values.setdefault(row.content or "", []).append((row.seq, self._made(connection, row)))
             elif row.kind in CONVERSATION:
-                self._take(row)
+                self._take(connection, row)
         return rows[-1].seq if len(rows) == _PAGE else None
 
     def end(self) -> Plan[None]:
@@ -301,7 +302,7 @@ class _Scan:
         if copies := copies - self._needed:
             yield partial(self._take_copies, seqs=sorted(copies))
 
-    def _take(self, row: "_Row") -> None:
+    def _take(self, connection: Connection, row: "_Row") -> None:
         """Take an event of a conversation, unless it is reached."""
         is_own = row.id in self._reach.own
         if is_own or row.id in self._reach.others:
@@ -311,7 +312,7 @@ class _Scan:
             if not is_own:
                 self.kept += 1
                 self.heirs.update(filter(None, [self._reach.others[row.id]]))
-        elif (made := self._made(row)) is None:
+        elif (made := self._made(connection, row)) is None:
             return
         elif row.kind == "system":
             self._prompts.append((row, made))
@@ -358,17 +359,15 @@ class _Scan:
 
     def _take_copies(self, connection: Connection, seqs: Sequence[int]) -> None:
         for row in connection.execute(_OF_SEQS, (self._reach.row, Numbers(seqs))).fetchall():
-            made = self._made(_Row(*row))
+            made = self._made(connection, _Row(*row))
             if made is not None and made.event.kind == _FOR_PROGRAMS:
                 self._put(made)
 
-    def _made(self, row: "_Row") -> "_Made | None":
+    def _made(self, connection: Connection, row: "_Row") -> "_Made | None":
         """Return what an event becomes; ``None`` if it was pruned before, or has nothing that could be."""
         _, seq, kind, content, data_json, ref = row
-        if marker_of(kind, content, data_json) is not None:
-            return None
         made = self._pruning.event(kind, content, data_json, ref)
-        if made is None:
+        if made is None or pruned_as(connection, row.id, self._reach.row, kind, content, data_json) is not None:
             return None
         size = _size(content, data_json) - _size(made.content, made.data_json)
         return _Made(RedactedEvent(row.id, self._reach.row, seq, kind, None, None, made), size)

@@ -14,11 +14,12 @@ from reel.base.errors import InvalidParams
 from reel.said.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
-from reeld.core.pruning import marker_of, says_nothing
+from reeld.core.pruning import says_nothing
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, CHECKSUM, DAMAGED, EVENT_COLUMNS, ID, PARENT, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError, Numbers
 from reeld.store.milestones import chain, milestone
+from reeld.store.pruned import pruned_as
 
 T = TypeVar("T")
 _CUT = f"{DAMAGED}, and what was said before it is not known"
@@ -56,7 +57,7 @@ _END = f"""
     SELECT seq, id, kind, parent FROM events
     WHERE agent = :agent AND seq <= (SELECT at FROM search WHERE step = 0) ORDER BY seq DESC LIMIT 1
 """
-_SAID = "SELECT kind, content, data_json, parent FROM events WHERE id = ?"
+_SAID = "SELECT agent, kind, content, data_json, parent FROM events WHERE id = ?"
 # The outer query looks the event up in the table: a damaged index could return an event of another agent.
 _LAST = f"""
     SELECT {EVENT_COLUMNS} FROM events e
@@ -172,8 +173,11 @@ def kept_position(connection: Connection, row: int, at: int) -> Position:
     found = position(connection, row, at)
     tip = found.tip
     while tip is not None:
-        kind, content, data_json, parent = connection.execute(_SAID, (tip,)).fetchone() or ("mark", None, None, None)
-        if (marker := marker_of(kind, content, data_json)) is not None:
+        said = connection.execute(_SAID, (tip,)).fetchone()
+        if said is None:  # it is missing from the file
+            break
+        owner, kind, content, data_json, parent = said
+        if (marker := pruned_as(connection, tip, owner, kind, content, data_json)) is not None:
             raise InvalidParams(
                 f"at: what the conversation was at {at} cannot be brought back; it is {marker}", field="at", seq=at
             )

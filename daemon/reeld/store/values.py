@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from reel.base.errors import InvalidParams
 from reeld.core.events import Pack
 from reeld.core.paging import take_page
-from reeld.core.pruning import marker_of
 from reeld.protocol.params import State
-from reeld.store.checksums import EVENT_COLUMNS, is_intact
+from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, is_intact
 from reeld.store.connection import Connection
 from reeld.store.history import lineage
+from reeld.store.pruned import pruned_as
 
 # The most keys that are examined for one page: most of them may have been removed.
 _LOOKED_AT = 10_000
@@ -52,7 +52,7 @@ def values(connection: Connection, row: int, at: int, asked: State, pack: Pack) 
             looked_at += 1
             event = _newest(connection, line, key)
             if event is not None and event[_DATA] is not None:
-                _require_kept(event, key, at)
+                _require_kept(connection, event, key, at)
                 yield key, pack(_shown(key, event, pack))
             seen = key
 
@@ -92,8 +92,8 @@ def _newest(connection: Connection, line: Sequence[tuple[int, int]], key: str) -
     return None
 
 
-def _require_kept(event: Sequence[Any], key: str, at: int) -> None:
-    if (marker := marker_of("state", None, event[_DATA])) is not None:
+def _require_kept(connection: Connection, event: Sequence[Any], key: str, at: int) -> None:
+    if (marker := pruned_as(connection, event[ID], event[AGENT], "state", None, event[_DATA])) is not None:
         raise InvalidParams(f"at: the value of {key!r} at {at} cannot be brought back; it is {marker}", field="at")
 
 

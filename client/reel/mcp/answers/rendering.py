@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reel.mcp.answers.answer import beginning, end, size
 from reel.mcp.answers.cursors import Cursor
 from reel.reading.attribution import speaker_of
-from reel.reading.wording import flat, safe, safe_lines
+from reel.reading.wording import flat, safe, safe_lines, utc_minute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +121,7 @@ def render(message: Message, layout: Layout, look: Look) -> Rendering:
         look: how it is shown.
     """
     who = " · ".join(filter(None, (message["role"], safe(speaker_of(message)))))
-    pieces = [Piece(f"#{message['seq']} {who}, {moment(message.get('sent', message['time']))}")]
+    pieces = [Piece(f"#{message['seq']} {who}, {utc_minute(message.get('sent', message['time']))}")]
     pieces += _pieces(layout.blocks(message["content"]), look)
     return Rendering(message["seq"], pieces, look)
 
@@ -144,10 +144,3 @@ def _pieces(blocks: Iterator[Shown], look: Look) -> Iterator[Piece]:
             yield Piece(f"\n{safe_lines(look.mask(shown.text))}", shown.kind in _SHORTENED)
         for piece in _pieces(iter(shown.inner), look):
             yield piece._replace(may_shorten=True)
-
-
-def moment(milliseconds: int) -> str:
-    """Return a time in UTC, to the minute."""
-    import time  # noqa: PLC0415 - the only use
-
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
-from reel.mcp.answers.rendering import moment
 from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
-from reel.reading.wording import count, flat, safe
+from reel.reading.wording import count, flat, safe, utc_minute
 from reel.replies import AgentRow
 
 _ROWS = 20
@@ -64,7 +63,7 @@ def _given(query: str, *, everywhere: bool) -> str:
 def _line(desk: Desk, row: AgentRow, *, with_directory: bool) -> str:
     number = row.messages or 0
     messages = f"{number:,}+ messages" if number >= _MOST_COUNTED else count(number, "message")
-    facts = [moment(row.said or row.updated), messages]
+    facts = [utc_minute(row.said or row.updated), messages]
     if with_directory and (directory := row.tags.get("cwd")):
         facts.append(beginning(flat(safe(desk.mask(directory))), _WORDS))
     if not row.alive:

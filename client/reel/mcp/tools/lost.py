@@ -13,12 +13,13 @@ from reel.base.strict_json import encode
 from reel.mcp.answers.answer import Answer
 from reel.mcp.answers.cursors import Cursor
 from reel.mcp.answers.page import Page
-from reel.mcp.answers.rendering import Look, moment, render
+from reel.mcp.answers.rendering import Look, render
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
 from reel.mcp.tools.logs import Backwards, Forwards, learn_calls
 from reel.mcp.tools.own_session import own_session
 from reel.reading.layout import Layout
+from reel.reading.wording import utc_minute
 from reel.replies import AgentInfo
 from reel.said.kinds import REPLACING
 from reel.said.messages import Event, Message
@@ -148,7 +149,7 @@ def _words_of(message: Message) -> str:
 
 def _answer(found: AgentInfo, page: Page, seam: _Seam, own: str, *, more: bool) -> Answer:
     event = seam.event
-    what = f"{_WORDS.get(event['kind'], event['kind'])} at #{event['seq']}, {moment(event['time'])}"
+    what = f"{_WORDS.get(event['kind'], event['kind'])} at #{event['seq']}, {utc_minute(event['time'])}"
     again = f"lost(conversation={found.name!r}, cursor="
     older = f"What was taken out before that: {again}'{Cursor('before', seam.seq, at=seam.seq - 1)}')"
     if page.seqs is None:

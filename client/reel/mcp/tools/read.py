@@ -9,11 +9,12 @@ from reel.base.values import MAX_INTEGER
 from reel.mcp.answers.answer import Answer
 from reel.mcp.answers.cursors import Cursor
 from reel.mcp.answers.page import Page
-from reel.mcp.answers.rendering import Look, Rendering, moment, render, render_text
+from reel.mcp.answers.rendering import Look, Rendering, render, render_text
 from reel.mcp.tools.arguments import Arguments, ToolError
 from reel.mcp.tools.desk import Desk
 from reel.mcp.tools.logs import Filling, Forwards, event_at
 from reel.reading.layout import Layout
+from reel.reading.wording import utc_minute
 from reel.replies import AgentInfo
 from reel.said.kinds import CONVERSATION, REPLACING
 from reel.said.messages import Event
@@ -118,7 +119,7 @@ async def _message(client: Client, found: AgentInfo, seq: int, at: int, look: Lo
     event = await event_at(client, found.id, seq)
     if event is None or event["kind"] not in ("system", "note"):
         return None
-    heading = f"#{seq} {event['kind']}, {moment(event.get('sent', event['time']))}"
+    heading = f"#{seq} {event['kind']}, {utc_minute(event.get('sent', event['time']))}"
     return render_text(seq, heading, event["content"] or "", look)
 
 

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
 from reel.mcp.answers.answer import Answer, beginning, size
-from reel.mcp.answers.rendering import moment
 from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
 from reel.reading.hits import grouped
-from reel.reading.wording import count, flat, safe
+from reel.reading.wording import count, flat, safe, utc_minute
 from reel.replies import Hit, HitsPage
 
 _HITS = 12
@@ -139,7 +138,7 @@ def _hit(desk: Desk, hit: Hit) -> list[str]:
     if hit.thinking:
         state += ", in its thinking"
     snippet = beginning(flat(safe(flat(_middle(desk, hit)))), _SNIPPET)
-    heading = f"  #{hit.seq} {what}, {moment(hit.sent or hit.time)}{state}"
+    heading = f"  #{hit.seq} {what}, {utc_minute(hit.sent or hit.time)}{state}"
     return [heading, f"    {snippet}"] if snippet else [heading]
 
 

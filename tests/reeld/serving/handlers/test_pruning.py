@@ -84,6 +84,38 @@ async def test_a_pruned_state_is_refused(connect: Connect, method: str) -> None:
         assert [] == (await peer.call("messages", "a", {"at": 0}))["messages"]
 
 
+async def test_who_only_writes_a_marker(connect: Connect) -> None:
+    """A message or a value that looks pruned is like any other, also in a log that was pruned before or is later."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "a")
+        await peer.call("add", "a", ["first"])
+        await peer.call("clear", "a")
+        for year in (2000, 3000):
+            marker = f"[pruned {year}-01-01 00:00 UTC]"
+            seq = (await peer.call("add", "a", [marker]))["first"]
+            state = {"kind": "state", "content": "k", "data_json": encode({"value": marker})}
+            await peer.call("add", "a", [state, "next"])
+            await peer.call("prune", "a", {"before": seq})
+            await peer.call("undo", "a")
+
+            assert [marker] == (await texts(peer, "a"))[-1:]
+            assert 1 == len((await peer.call("state", "a", {"at": seq + 1}))["values"])
+            assert 1 <= (await peer.call("clone", "a", {"at": seq}))["messages"]
+
+
+async def test_nothing_gained(connect: Connect) -> None:
+    """A marker may be longer than what it replaces; then no bytes are gained, and none are lost."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "a")
+        await peer.call("add", "a", ["x"])
+        await peer.call("clear", "a")
+        done = await peer.call("prune", "a", {"before": 10})
+
+        assert (1, 0) == (done["pruned"], done["bytes"])
+
+
 async def test_an_undo_of_what_replaced(connect: Connect) -> None:
     """An undo goes back as far as there is something to go to."""
     with anyio.fail_after(PATIENCE):
