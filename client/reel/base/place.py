@@ -68,7 +68,7 @@ def _repository_of(directory: Path) -> _Repository | None:
     """Return the working tree that a directory is in; ``None`` outside a repository."""
     for above in (directory, *directory.parents):
         place = above / _GIT
-        if os.path.isdir(place):  # a name that is too long is none; Path.is_dir raises
+        if os.path.isdir(place):  # false for a name that is too long; Path.is_dir raises
             return _Repository(above, place)
         if os.path.isfile(place):  # a worktree or a submodule
             return _Repository(above, above / _read(place).removeprefix("gitdir:").strip())

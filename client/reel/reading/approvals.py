@@ -40,7 +40,7 @@ class Question(NamedTuple):
     """A block that asks a person.
 
     Args:
-        call_id: the id of the call that it is; empty if it is none.
+        call_id: its id if it is a call; else empty.
         words: that it asks, and for what.
         what: the tool whose call is to be approved, if that is known.
         text: what that is called with, or what is asked.

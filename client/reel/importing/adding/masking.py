@@ -171,7 +171,7 @@ def _block(block: Any, replace: Replace) -> Any:
 
 
 def _encoded_with(data: str, replace: Replace) -> str:
-    """Return the base64 of a text with another one; the same if it is none."""
+    """Return the base64 of a text with another one; unchanged if it is not base64."""
     try:
         text = b64decode(data, validate=True).decode()
     except ValueError:

@@ -52,7 +52,7 @@ class Cursor(NamedTuple):
 
 
 def read_cursor(text: str) -> Cursor | None:
-    """Return the cursor that a text is; ``None`` if it is none."""
+    """Return the cursor that a text is; ``None`` if it is not a cursor."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         return None

@@ -70,7 +70,7 @@ class Unreadable(NamedTuple):
 
 
 def read_id(value: Any) -> Id | None:
-    """Return the id that a value is; ``None`` if it is none, such as true, which Python takes for 1."""
+    """Return the id that a value is; ``None`` if it is not one: true is not, though Python takes it for 1."""
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 

@@ -77,7 +77,7 @@ def pages(client: Methods, call: Call[HitsPage]) -> Iterator[HitsPage]:
         call: the search.
 
     Raises:
-        InvalidParams: an expression is none, or takes too long.
+        InvalidParams: an expression is not valid, or takes too long.
     """
     try:
         yield from client.pages(call)
