@@ -165,7 +165,7 @@ class HitPages:
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
         best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
-        if not best.events and plan.has_parts:
+        if not best.events and not best.is_partial and plan.has_parts:
             plan = await self._index.read(partial(ranking.plan, query=wanted.query, in_parts=True))
             best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
         if wanted.live is not None:
@@ -188,12 +188,12 @@ class HitPages:
         """Return the best events, the best first."""
         every = await self._volumes()
         found, is_partial = list[Ranked](), False
-        for part in plan.parts:
-            if found and time.monotonic() > ends:
+        for number, part in enumerate(plan.parts):
+            if number and time.monotonic() > ends:
                 return _Ranking(found, is_partial=True)
             stretch = Stretch(0, below)
             if part is not None:
-                stretch = await self._newest(every, wanted, stretch._replace(match=both(part, wanted.about)))
+                stretch = await self._newest(every, wanted, stretch._replace(match=both(part, wanted.about)), ends)
             some = await self._best_of(every, plan, wanted, stretch, fresh, limit - len(found), ends)
             found += some.events
             is_partial |= some.is_partial or stretch.low > 0
@@ -211,12 +211,10 @@ class HitPages:
         limit: int,
         ends: float,
     ) -> "_Ranking":
-        """Return the best events of a stretch, the best first."""
+        """Return the best events of a stretch, the best first, as far as there is time."""
         found: list[Ranked] = []
         left = [volume for volume in every if volume.end > stretch.low]
         while left:
-            if found and time.monotonic() > ends:
-                return _Ranking(found, is_partial=True)
             job = partial(
                 ranking.best_of,
                 every=left,
@@ -229,10 +227,12 @@ class HitPages:
             some, done = await self._index.read(job)
             found = ranking.in_order(found + some)[:limit]
             left = left[done:]
-        return _Ranking(found, is_partial=False)
+            if time.monotonic() > ends:
+                break
+        return _Ranking(found, is_partial=bool(left))
 
-    async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch) -> Stretch:
-        """Return the part of a stretch that has as many of its events as are ranked, the newest."""
+    async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch, ends: float) -> Stretch:
+        """Return the part of a stretch that has as many of its events as are ranked, the newest; less without time."""
         left, room = every, ranking.MOST_EVENTS
         while left:
             job = partial(ranking.newest, every=left, stretch=stretch, condition=wanted.condition, room=room)
@@ -240,6 +240,8 @@ class HitPages:
             if counted.low is not None:
                 return stretch._replace(low=counted.low)
             left, room = left[counted.volumes :], counted.room
+            if left and time.monotonic() > ends:
+                return stretch._replace(low=left[0].end)
         return stretch
 
     async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int, ends: float) -> "_Ranking":

@@ -128,3 +128,32 @@ async def test_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not whole.is_partial
     assert page.is_partial
     assert 0 < len(page.hits) < len(whole.hits)
+
+
+@pytest.mark.parametrize("most", [2, 100])
+@pytest.mark.parametrize("query", ["tape", "deck tape", "tape_deck"])
+async def test_too_little_time_to_find_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, most: int
+) -> None:
+    """A ranking ends in time also while nothing passes the filters, and the page says that it is not all."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    monkeypatch.setattr(ranking, "MOST_EVENTS", most)
+    with closing(filled(tmp_path, ["tape_deck", *["tape"] * 9], ["note", *["user"] * 9])) as said:
+        whole = await best(said, query, kinds=frozenset({"note"}))
+        monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)
+        monkeypatch.setattr(ranking, "_SECONDS", -1.0)
+        page = await best(said, query, kinds=frozenset({"note"}))
+
+        assert ([0], False) == (places(said, whole), whole.is_partial)
+        assert ([], True) == (places(said, page), page.is_partial)
+
+
+async def test_too_little_time_for_a_whole_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a word find something only if it is known that nothing has the whole word."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)
+    monkeypatch.setattr(ranking, "_SECONDS", -1.0)
+    with closing(filled(tmp_path, ["tape_deck", *["tape"] * 9])) as said:
+        page = await best(said, "tape_deck")
+
+        assert ([], True) == (places(said, page), page.is_partial)
