@@ -24,7 +24,7 @@ from reeld.search.marks import Form
 from reeld.search.query import Query, Term, any_of
 from reeld.search.snippets import Wanted
 from reeld.search.stop_words import STOP_WORDS
-from reeld.search.volumes import Condition, Volume
+from reeld.search.volumes import Condition, Volume, has_any
 from reeld.search.words import is_single
 
 # How quickly further occurrences of a word lose weight, and how much a long text counts against an event. Measured with
@@ -327,6 +327,8 @@ def _newest(
     connection: sqlite3.Connection, volume: Volume, stretch: Stretch, condition: Condition, room: int
 ) -> tuple[int, int]:
     """Return how many events of a volume are in a stretch, at most one more than there is room for, and the oldest."""
+    if not has_any(connection, volume, condition):  # looks at facts alone, and not at each match
+        return 0, 0
     table = f"volume_{volume.number}"
     facts = "" if condition.is_nothing else f"CROSS JOIN facts ON event = {table}.rowid"
     matching = (
@@ -374,7 +376,7 @@ def best(
     limit: int,
 ) -> list[Ranked]:
     """Return the best events of a stretch in a volume, the best first."""
-    if not wanted.finding:
+    if not wanted.finding or (wanted.is_frequent and not has_any(connection, volume, condition)):
         return []
     number, count = volume.number, len(wanted.sought)
     found, in_arms = _arms(number, wanted)

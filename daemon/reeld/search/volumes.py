@@ -191,6 +191,12 @@ def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Do
     )
 
 
+def has_any(connection: sqlite3.Connection, volume: Volume, condition: Condition) -> bool:
+    """Return whether a condition is true of any event of a volume."""
+    query = f"SELECT EXISTS (SELECT 1 FROM facts WHERE {condition.sql} AND event >= ? AND event < ?)"  # noqa: S608 - ours
+    return bool(connection.execute(query, (*condition.values, volume.first, volume.end)).fetchone()[0])
+
+
 def matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> sqlite3.Cursor:
     """Return the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
     source, values = _source(volume, wanted, max(low, volume.first), min(high, volume.end))
