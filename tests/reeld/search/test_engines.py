@@ -12,7 +12,7 @@ import pytest
 
 from reel.base.errors import InvalidParams
 from reeld.core.events import Event
-from reeld.search import edits, finding, hit_pages, ranking, volumes
+from reeld.search import edits, finding, hit_pages, patterns, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.edit_pages import EditPage
 from reeld.search.edits import END, WantedEdits
@@ -140,7 +140,8 @@ async def touched(search: Search) -> list[EditPage]:
 @sampled
 async def test_both_engines_answer_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query has the same hits with the same scores in the same order on both engines, in every order."""
-    for module, constant in ((finding, "_SECONDS"), (edits, "_SECONDS"), (hit_pages, "_PATIENCE")):
+    patient = (finding, "_SECONDS"), (edits, "_SECONDS"), (hit_pages, "_PATIENCE"), (patterns, "_MARKING")
+    for module, constant in patient:
         monkeypatch.setattr(module, constant, PATIENCE)
     monkeypatch.setattr(volumes, "_EVENTS", 50)
     monkeypatch.setattr(ranking, "MOST_EVENTS", 20)
