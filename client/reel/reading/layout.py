@@ -114,8 +114,6 @@ class Layout:
     def __init__(self) -> None:
         self.tools: dict[str, str] = {}
         self.answered: set[str] = set()
-        # Whether any message has asked a person something.
-        self.has_asked = False
 
     def learn(self, content: Iterable[Any]) -> None:
         """Remember the calls and results of a message that is not laid out, although what belongs to them may be."""
@@ -145,7 +143,7 @@ class Layout:
                 self.note(block["id"], block["name"])
                 if other := _next_agent(block["name"] == _TRANSFER, block["arguments"], "agent_name"):
                     return Shown("handoff", block, block["name"], words=f"hands over to {other}")
-                return self._asked(block) or Shown("call", block, block["name"], block["arguments"])
+                return _asked(block) or Shown("call", block, block["name"], block["arguments"])
             case "tool_result":
                 kind, content = "error" if block["is_error"] else "result", block["content"]
                 call_id = block["tool_call_id"]
@@ -162,13 +160,8 @@ class Layout:
             case "media":
                 return Shown("media", block)
             case "opaque":
-                return self._asked(block) or _decided(block, "") or Shown("opaque", block, text=block["data_json"])
+                return _asked(block) or _decided(block, "") or Shown("opaque", block, text=block["data_json"])
         return Shown("unknown", block)
-
-    def _asked(self, block: Any) -> Shown | None:
-        found = question_in(block)
-        self.has_asked |= found is not None
-        return found and Shown("question", block, found.what, found.text or None, words=found.words)
 
     def message(self, message: Message) -> Section:
         """Lay out a message as lines."""
@@ -181,6 +174,11 @@ class Layout:
         for shown in self.blocks(message["content"]):
             made.add(shown)
         return made
+
+
+def _asked(block: Any) -> Shown | None:
+    found = question_in(block)
+    return found and Shown("question", block, found.what, found.text or None, words=found.words)
 
 
 def _decided(block: Any, tool: str) -> Shown | None:

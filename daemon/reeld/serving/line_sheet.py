@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.reading.approvals import question_in
 from reel.reading.layout import (
     Layout,
     Section,
@@ -79,6 +80,8 @@ class Sheet:
         self._drafts: dict[int, _Draft] = {}
         # The rows of what the conversation waits for, and the words.
         self._waiting: tuple[int, str] = (0, "")
+        # Whether it may wait for something else after the messages that came since these words.
+        self.may_wait = False
         # The newest messages, until those before them are there.
         self._late: list[_Late] = []
 
@@ -149,14 +152,10 @@ class Sheet:
         self._prompt = (sum(len(section.lines) for section in sections), new)
         return patches(0, rows, sections)
 
-    @property
-    def may_wait(self) -> bool:
-        """Whether messages asked a person something, or it is shown that the conversation waits."""
-        return self._layout.has_asked or bool(self._waiting[1])
-
     def waiting(self, words: str) -> Iterator[Patch]:
         """Show what the conversation waits for; with no words, nothing."""
         rows, known = self._waiting
+        self.may_wait = False
         if words == known:
             return iter(())
         first = self._last + sum(each.rows for each in self._drafts.values())
@@ -167,6 +166,7 @@ class Sheet:
     def append(self, event_id: int, message: Message) -> Section:
         """Append a message, and return its section; the rows of several are patched together, from :attr:`end` on."""
         made = self._layout.message(message)
+        self.may_wait |= bool(self._waiting[1]) or any(map(question_in, message["content"]))
         self._note(event_id, message["seq"], len(made.lines), calls_and_results(message["content"]))
         return made
 
@@ -179,6 +179,7 @@ class Sheet:
             newest: their ids and the messages.
         """
         layout, looked_at, sections = Layout(), Layout(), list[Section]()
+        self.may_wait = True
         for event_id, message in newest:
             section = layout.message(message)
             if all(each.tool for each in looked_at.blocks(message["content"]) if each.kind in ("result", "error")):

@@ -88,8 +88,8 @@ class LineView(Subscription):
         super().__init__(number, sink, bus, whose, "none", None)
         self._agent, self._name = whose.uid, whose.name
         self._look, self._waits = look, waits
-        # Whether something was written since that may say that it waits for something else.
-        self._may_wait = not is_past
+        # Whether something happened, other than a message, after which it may wait for something else.
+        self._may_wait = True
         self._long_work = long_work
         self._is_past = is_past
         self._changed = Signal()
@@ -113,19 +113,19 @@ class LineView(Subscription):
 
     def on_elsewhere(self) -> None:
         """Look at the conversation again."""
-        self._may_wait = not self._is_past
+        self._may_wait = True
         self._changed.set()
 
     def on_reset(self, _whose: Whose) -> None:
         """Send all messages again."""
         self._is_doubtful = True
-        self._may_wait = not self._is_past
+        self._may_wait = True
         self._changed.set()
 
     def on_loss(self, _lost: Iterable[Whose]) -> None:
         """Send all messages again."""
         self._is_doubtful = True
-        self._may_wait = not self._is_past
+        self._may_wait = True
         self._changed.set()
 
     def on_draft(self, _whose: Whose, writer: Typist, text: str) -> None:
@@ -174,7 +174,7 @@ class LineView(Subscription):
             connection = next(iter(self._typed))
             client, text = self._typed.pop(connection)
             await self._hold(self._sheet.draft(connection, client, text))
-        if self._may_wait or (self._sheet.may_wait and not self._is_past):
+        if (self._may_wait or self._sheet.may_wait) and not self._is_past:
             self._may_wait = False
             await self._hold(self._sheet.waiting(await self._waits()))
         await self._complete()

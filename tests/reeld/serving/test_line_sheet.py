@@ -212,3 +212,27 @@ def test_a_message_takes_the_place_of_its_draft() -> None:
     (patch,) = patches(first, first + rows, [message, *drafts])
     assert [0, 8] == patch.fields()["replace"]
     assert [0, 2] == sheet.writers
+
+
+def test_when_it_may_wait_for_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may after a message that asks, and after any message while it waits; drafts and other messages ask nothing."""
+    monkeypatch.setattr(line_sheet, "_REMEMBERED", 0)
+    sheet, text = Sheet(), {"type": "text", "text": "one"}
+    asks = {"type": "tool_call", "id": "c1", "name": "adk_request_input", "arguments": "{}"}
+
+    def may_wait_after(seq: int, block: Any, words: str) -> bool:
+        sheet.append(seq, said(seq, "assistant", block))
+        may_wait = sheet.may_wait
+        list(sheet.waiting(words))
+        list(sheet.draft(1, None, f"draft {seq}"))
+        assert not sheet.may_wait
+        return may_wait
+
+    assert not may_wait_after(1, text, "")
+    assert may_wait_after(2, asks, "waiting")
+    assert may_wait_after(3, text, "waiting")
+    assert may_wait_after(4, text, "")
+    assert not may_wait_after(5, text, "")
+    sheet = Sheet()
+    sheet.begin_at_end([(1, said(1, "assistant", asks))])
+    assert sheet.may_wait

@@ -104,6 +104,18 @@ async def test_what_it_waits_for(connect: Connect) -> None:
     await follower.until(await conversation(peer))
 
 
+async def test_what_many_new_messages_ask(connect: Connect) -> None:
+    """What the last of many new messages asks is said as well, although the newest of them come first."""
+    peer = connect()
+    await peer.ask(("create", "demo"))
+    follower = await follow(connect())
+    await follower.until(([], [], [], []))
+    call = {**CALL, "name": "adk_request_confirmation"}
+    await peer.ask(("add", "demo", [*["text"] * 500, {"role": "assistant", "content": [call]}]))
+
+    await follower.until(await conversation(peer, waits="waiting for an approval"))
+
+
 async def test_what_is_there_and_what_is_added(connect: Connect) -> None:
     """The first pushes are the conversation, the next ones what is added to it."""
     peer = connect()
