@@ -193,8 +193,8 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
     async def run() -> Result:
         shown = await view(services, agent, asked.at)
         if asked.view == "lines":
-            words = "" if asked.at is not None else await waits_for(services, agent)
-            return await read_lines(services.store, shown, window, services.long_work, words)
+            waits = partial(waits_for, services, agent) if asked.at is None else None
+            return await read_lines(services.store, shown, window, services.long_work, waits)
         if asked.format is None:
             return await read_page(services.store, shown, window, services.long_work.in_turn)
         from reeld.serving.item_pages import read_item_page  # noqa: PLC0415 - it needs all formats
@@ -206,13 +206,11 @@ def messages(services: Services, _call: Call, agent: Agent, asked: params.Messag
 
 async def waits_for(services: Services, agent: Agent) -> str:
     """Return what a conversation waits for, if it waits for a person; else nothing."""
-    calls: list[tuple[str, str]] = []
 
-    def now(state: State) -> View:
-        calls.extend((call.id, call.name) for call in state.conversation.open_calls)
-        return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
+    def at(state: State) -> tuple[View, list[tuple[str, str]]]:
+        return _now(state), [(call.id, call.name) for call in state.conversation.open_calls]
 
-    shown = await look(services.registry, agent, now)
+    shown, calls = await look(services.registry, agent, at)
     asked = params.History(kinds=[*KINDS], inherited=True, last=NEWEST, live=True)
     found = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
 
@@ -237,11 +235,11 @@ def answer(services: Services, _call: Call, agent: Agent, asked: params.Answer) 
 
 def _view_now(services: Services, agent: Agent) -> Awaitable[View]:
     """Return the current conversation."""
+    return look(services.registry, agent, _now)
 
-    def now(state: State) -> View:
-        return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
 
-    return look(services.registry, agent, now)
+def _now(state: State) -> View:
+    return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
 
 
 async def view(services: Services, agent: Agent, at: int | None) -> View:
