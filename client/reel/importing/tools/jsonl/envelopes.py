@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.values import map_in, text_in
+from reel.importing.values import list_in, map_in, text_in
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
 
 # What an envelope says of its message.
@@ -17,6 +17,8 @@ _CHAIN = {"uuid", "parentUuid", "sessionId"}
 _ROWS = ("system", "user", "assistant", "tool_result")
 # The directory of Cursor's transcripts, whose records any program could write.
 _TRANSCRIPTS = "agent-transcripts"
+# The fields of Mistral Vibe's messages that those of other programs lack.
+_OF_VIBE = {"message_id", "injected"}
 
 
 def _is_of_claude_code(found: Json) -> bool:
@@ -32,11 +34,15 @@ def _is_of_kimi_code(found: Json) -> bool:
 
 
 def _is_of_grok_build(found: Json) -> bool:
-    return text_in(found, "type") in _ROWS and "content" in found and found.keys().isdisjoint({"role", "id", "uuid"})
+    return text_in(found, "type") in _ROWS and "content" in found and found.keys().isdisjoint({"id", "uuid"})
 
 
 def _is_of_vscode_chat(found: Json) -> bool:
     return (found.get("kind") == 0 and "v" in found) or (type(found.get("requests")) is list and "version" in found)
+
+
+def _is_of_opencode(found: Json) -> bool:
+    return "info" in found and any(map_in(message, "info") for message in list_in(found, "messages"))
 
 
 def _has(*keys: str) -> Callable[[Json], bool]:
@@ -52,13 +58,12 @@ _SIGNS: dict[str, Callable[[Json], bool]] = {
     "pi": lambda found: found.get("type") == "session" and "cwd" in found,
     "gemini-cli": _has("sessionId", "projectHash"),
     "kimi-code": _is_of_kimi_code,
-    "mistral-vibe": _has("role", "message_id", "injected"),
     "kiro-cli": _has("version", "kind", "data"),
     "grok-build": _is_of_grok_build,
     "vscode-chat": _is_of_vscode_chat,
     "openhands": _has("id", "timestamp", "source", "kind"),
     "continue": _has("sessionId", "workspaceDirectory", "history"),
-    "opencode": _has("info", "messages"),
+    "opencode": _is_of_opencode,
     "reel": _has("reel", "agent"),
 }
 
@@ -72,6 +77,8 @@ def tool_of(found: Json, path: str) -> str:
     """
     if _TRANSCRIPTS in Path(path).parts and "message" in found:
         return "cursor"
+    if "role" in found:  # a message, whatever else its program says of it
+        return "mistral-vibe" if found.keys() >= _OF_VIBE else ""
     return next((name for name, is_its in _SIGNS.items() if is_its(found)), "")
 
 
