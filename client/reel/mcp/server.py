@@ -244,7 +244,8 @@ async def _not_read_in(desk: Desk, settled: Settled) -> str:
     """Return the words for what is not read in yet; empty if all is."""
     if settled.is_reading:
         # What is not shown is not named either, and of what is not there yet nobody knows.
-        what = settled.at if settled.at and await desk.look_up(settled.at) else "what was written since"
+        found = await desk.look_up(settled.at) if settled.at else None
+        what = "what was written since" if found is None else found.name
         return f"Not read in yet: {what}. Call again in a few seconds for the newest."
     if settled.problem:
         return f"What tools wrote since is not read in: {flat(safe(desk.mask(settled.problem)))}"

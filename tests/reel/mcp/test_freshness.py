@@ -97,13 +97,17 @@ class Busy(Freshness):
 
 
 async def test_what_is_not_read_in_yet(daemon: Daemon) -> None:
-    """A conversation that is being read in is named, but no private one, and none of which that is not known."""
+    """A conversation that is being read in is named as elsewhere, but not a private or an unknown one."""
+    key = f"sk-ant-api03-{'Ab3dE5' * 15}-AA"
     with daemon.client() as client:
         client.add("busy/plain", "a heron", create=True)
+        agent = client.create(key).id
         client.create("busy/private", tags={"private": "yes"})
-    async with asker(daemon, freshness=Busy("busy/plain", "busy/private", "busy/private/agent-1", "")) as ask:
-        plain, *others = [await ask("search", query="heron") for _ in range(4)]
+    async with asker(daemon, freshness=Busy(key, "busy/plain", "busy/private", "busy/private/agent-1", "")) as ask:
+        secret, plain, *others = [await ask("search", query="heron") for _ in range(5)]
 
+    assert f"\nNot read in yet: {agent}. Call again" in secret.text
+    assert key not in secret.text
     assert "\nNot read in yet: busy/plain. Call again in a few seconds for the newest." in plain.text
     for each in others:
         assert each.text.endswith(
