@@ -1,4 +1,4 @@
-"""Five real coding agents that somebody works with: what each is told to say, to fork, to take back, to end.
+"""Five real coding agents, each with what a person does at one: asks, interrupts, forks, takes back, ends it.
 
 Each is driven by the interface that its makers have for programs; Gemini CLI, which has none for that, in a terminal.
 """
@@ -173,7 +173,7 @@ class Session(ABC):
 
     @abstractmethod
     def rewind(self) -> None:
-        """Take back the last turn, or what comes next to that."""
+        """Take back the last turn, if there is one before it."""
 
     @abstractmethod
     def fork(self) -> None:
@@ -192,7 +192,7 @@ class Session(ABC):
         """Kill the agent."""
 
     def sub_agent(self, word: str) -> tuple[str, Record] | None:  # noqa: ARG002 - the others need it
-        """Return the call that lets a sub-agent work on a prompt; ``None`` if there is none."""
+        """Return the call that lets a sub-agent work on a prompt; ``None`` if the agent has no sub-agents."""
         return None
 
 
@@ -203,7 +203,7 @@ class ClaudeCode(Session):
 
     @classmethod
     def prepare(cls, place: Place) -> None:
-        """There are none."""
+        """Claude Code needs no settings."""
 
     def __init__(self, program: str, place: Place, project: Path, model: str) -> None:
         super().__init__(program, place, project, model)
@@ -648,7 +648,7 @@ class GeminiCli(Session):
         """Gemini CLI has no forks."""
 
     def rename(self, title: str) -> None:
-        """Gemini CLI has no titles of a person's."""
+        """Gemini CLI lets nobody give a title."""
 
     def close(self) -> None:
         self._type("/quit")

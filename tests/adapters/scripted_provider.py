@@ -8,14 +8,16 @@ Anthropic's messages, OpenAI's responses and chat, and Gemini's contents as the 
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from reel.said.formats import Format
 from tests.adapters.asked_blocks import Block, prompts_in, tools_in
+from tests.background import in_background
 from tests.patience import PATIENCE
 
 Event = dict[str, Any]
@@ -38,7 +40,7 @@ class Words(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A call of a tool: its name, behind its namespace and a slash if it has one, and its arguments."""
+    """A call of a tool: its name, after its namespace and a slash if it has one, and its arguments."""
 
     name: str
     given: dict[str, Any]
@@ -51,7 +53,7 @@ class Shell(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A text of which half arrives; the connection then stays open until the program closes it."""
+    """A text of which half arrives; then the connection stays open until the program closes it."""
 
     text: str
 
@@ -156,22 +158,14 @@ class Provider(ThreadingHTTPServer):
 
 
 def _unscripted(number: int, body: dict[str, Any]) -> str:
-    """Answer a request that no script is for; a format for it means a title."""
+    """Return the answer to a request without a script, in JSON if that is asked for, as programs do for titles."""
     text = f"Unscripted answer {number}."
     return json.dumps({"title": text}) if "json_schema" in json.dumps(body) else text
 
 
-@contextmanager
-def scripted_provider() -> Iterator[Provider]:
+def scripted_provider() -> AbstractContextManager[Provider]:
     """Run a provider for a block."""
-    with Provider() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return in_background(Provider())
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -242,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.hold(asked.word)
                 while True:
                     self.wfile.write(b": \n\n")
-                    threading.Event().wait(_PAUSE)
+                    time.sleep(_PAUSE)  # between two looks
             self._send(writer.part(_called(part, asked)))
             asked.said = [*writer.said]
         self._send(writer.end())
