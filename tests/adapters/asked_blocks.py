@@ -113,7 +113,7 @@ def _chat(body: dict[str, Any]) -> Iterator[Block]:
 
 
 def _own_id(value: dict[str, Any]) -> str:
-    """Return the id of a call: Gemini CLI keeps it behind the name of the tool, and sends it without."""
+    """Return the id of a call: Gemini CLI keeps it after the name of the tool, and sends it without."""
     return str(value.get("id", "")).removeprefix(f"{value['name']}__")
 
 

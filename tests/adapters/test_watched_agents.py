@@ -247,7 +247,7 @@ class States:
                 for events in self._client.pages(requests.history(row.id, kinds=["user", "assistant"])):
                     for event in events.events:
                         seq = event["seq"]
-                        # Thinking at the very end is not sent; a question behind an answer shows it.
+                        # Thinking at the very end is not sent; a question after an answer shows it.
                         then = [_THEN] if event["kind"] == "assistant" else None
                         # Inside a turn, `at` alone means its end.
                         body = self._client.render(
@@ -258,7 +258,7 @@ class States:
 
 
 def answered(blocks: list[Block]) -> tuple[Block, ...]:
-    """Return blocks without the question behind them, and the results that a rendering adds for calls without one."""
+    """Return blocks without the question after them, and the results that a rendering adds for calls without one."""
     assert ("user", _THEN["content"]) == blocks.pop()
     while blocks and blocks[-1][0] == "result" and blocks[-1][2].startswith("No result: "):
         blocks.pop()

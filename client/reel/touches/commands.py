@@ -33,10 +33,10 @@ _MADE_UP = re.compile(r"[$`*?\[{~]")
 
 
 class _Document(NamedTuple):
-    """A here-document: what is before and behind its operator, its body, and its directory; ``None`` if unknown."""
+    """A here-document: what is before and after its operator, its body, and its directory; ``None`` if unknown."""
 
     before: str
-    behind: str
+    after: str
     body: str
     is_literal: bool
     directory: str | None
@@ -67,7 +67,7 @@ def _of(document: _Document) -> list[Touch]:
     copy = _COPY.search(document.before)
     if copy is None or not document.is_literal:
         return []
-    places = [(each["sign"], each["path"]) for each in _REDIRECTED.finditer(f"{copy['rest']} {document.behind}")]
+    places = [(each["sign"], each["path"]) for each in _REDIRECTED.finditer(f"{copy['rest']} {document.after}")]
     if copy["tee"]:
         places = [(">>" if copy["more"] else ">", word) for word in copy["rest"].split()]
     return [
@@ -130,7 +130,7 @@ def _documents(command: str) -> Iterator[_Document]:
 
 
 def _quote_after(text: str, quote: str) -> str:
-    """Return the quote that is open behind a text; empty if none is."""
+    """Return the quote that is still open after a text; empty if there is none."""
     for mark in _QUOTES.findall(text):
         if not quote and len(mark) == 1:
             quote = mark

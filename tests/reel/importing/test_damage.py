@@ -88,8 +88,8 @@ def test_cut(sample: Sample, whole: bytes, tmp_path: Path) -> None:
 @settings(max_examples=EXAMPLES, suppress_health_check=SHARED)
 @given(data=st.data())
 def test_flipped_byte(sample: Sample, whole: bytes, tmp_path: Path, data: st.DataObject) -> None:
-    """A byte that is another one costs what it is in, and what it was separated from."""
-    # A log without its first line is none.
+    """A byte that was changed costs what it is in, and what it was separated from."""
+    # Without its first line, a log cannot be read.
     place = data.draw(st.integers(whole.index(b"\n") if sample.tool == "reel" else 0, len(whole) - 1))
     byte = data.draw(st.sampled_from(b'"{}[],:\\0-n \n\0\xc3\xff#>') | st.integers(0, 255))
 

@@ -83,7 +83,7 @@ def test_fields_of_a_record() -> None:
     ],
 )
 def test_lines(expected: object, line: bytes) -> None:
-    """An object is one, without what no message may have; another value is none."""
+    """An object is a record, without what no message may have; no other value is."""
     found = parse_record(line)
 
     assert expected == found or (found is not None and "\x00" not in found["a"] and "y" in found["a"])

@@ -23,7 +23,7 @@ def plan(client: Client) -> None:
 
 @pytest.mark.usefixtures("plan")
 async def test_resources(daemon: Daemon) -> None:
-    """The conversations of the project are resources, and each can be read; a private one is none."""
+    """The conversations of the project are resources, and each can be read; a private one is not."""
     async with asker(daemon, "/p") as ask:
         listed = await ask.handle("resources/list")
         (template,) = (await ask.handle("resources/templates/list"))["resourceTemplates"]

@@ -41,7 +41,7 @@ class Cursor(NamedTuple):
             head: the seq of the newest event of the conversation.
         """
         at = head if self.at is None else self.at
-        # In front of what comes next is everything.
+        # Everything is before the message that comes next.
         newest = at + 1 if self.direction == "before" else at
         least = 0 if self.direction == "after" else 1
         if at > head:

@@ -18,7 +18,7 @@ _WIDEST = 1 << 12
 
 
 class Forwards:
-    """The messages behind a seq, in the state after ``at``, and in front of ``until`` if that is given."""
+    """The messages after a seq, in the state after ``at``, and before ``until`` if that is given."""
 
     def __init__(self, client: Client, agent: str, after: int, at: int, *, until: int | None = None) -> None:
         self._client = client
@@ -30,7 +30,7 @@ class Forwards:
         self._is_over = False
 
     async def next(self) -> list[Message]:
-        """Return the next window, in order; empty behind the last one."""
+        """Return the next window, in order; empty after the last one."""
         if self._is_over:
             return []
         page = await self._client.messages(
@@ -51,7 +51,7 @@ class Forwards:
 
 
 class Backwards:
-    """The messages in front of a seq, in the state after ``at``.
+    """The messages before a seq, in the state after ``at``.
 
     The daemon reads forwards, and nobody knows how many messages a stretch of seqs has: where there were few, the next
     one is longer.
@@ -65,7 +65,7 @@ class Backwards:
         self._width = _FIRST
 
     async def next(self) -> list[Message]:
-        """Return the next window towards the beginning, itself in order; empty in front of the first message."""
+        """Return the next window towards the beginning, itself in order; empty before the first message."""
         window: list[Message] = []
         while self._before > 1 and not window:
             low = max(self._before - self._width, 1)
@@ -107,12 +107,12 @@ class Filling:
         self._at = at
         self.page = page
         self.layout = Layout()
-        # Whether there are more messages in front of the page, and behind it.
+        # Whether there are more messages before the page, and after it.
         self.more_before = False
         self.more_after = False
 
     async def before(self, seq: int, most: int | None = None) -> None:
-        """Take messages in front of a seq, ``most`` of them if that is given."""
+        """Take messages before a seq, ``most`` of them if that is given."""
         taken = 0
         earlier = Backwards(self._client, self._agent, seq, self._at)
         while window := await earlier.next():
@@ -124,7 +124,7 @@ class Filling:
                 taken += 1
 
     async def after(self, seq: int) -> None:
-        """Take messages behind a seq."""
+        """Take messages after a seq."""
         later = Forwards(self._client, self._agent, seq, self._at)
         while window := await later.next():
             for message in window:

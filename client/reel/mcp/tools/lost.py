@@ -85,7 +85,7 @@ async def _seams(desk: Desk, found: AgentInfo, newest: int) -> list[_Seam]:
 
 
 class _TakenOut:
-    """What a seam took out, in front of a seq."""
+    """What a seam took out, before a seq."""
 
     def __init__(self, desk: Desk, found: AgentInfo, seam: _Seam, start: int) -> None:
         self._client = desk.client
@@ -110,7 +110,7 @@ class _TakenOut:
         return wanted
 
     def _is_kept(self, message: Message) -> bool:
-        """Return whether a compaction has put a copy of a message behind its summary, or in front of it.
+        """Return whether a compaction has put a copy of a message after its summary, or before it.
 
         A copy by an import has the id of its original in its own. Other copies are those of the last messages, in
         their order: a message that only says the same as a later one is lost.
@@ -129,7 +129,7 @@ class _TakenOut:
         return [each for each in window if each["seq"] not in there]
 
     async def _kept_after(self) -> _Kept:
-        """Return what is known of the messages behind the seam that may be copies."""
+        """Return what is known of the messages after the seam that may be copies."""
         found = self._found
         page = await self._client.messages(found.id, since=self._before, limit=_COPIES, at=found.head)
         originals = (each.get("ref", "").rpartition("@")[0] for each in page.messages)
@@ -137,7 +137,7 @@ class _TakenOut:
 
 
 class _Kept(NamedTuple):
-    """The ids of messages of which there are copies behind a seam, and what the messages there say."""
+    """The ids of messages that were copied to after a seam, and what the messages there say."""
 
     originals: frozenset[str]
     words: frozenset[str]

@@ -19,7 +19,7 @@ from reel.replies import AgentInfo
 from reel.said.kinds import CONVERSATION, REPLACING
 from reel.said.messages import Event
 
-# How many messages in front of the one that was asked for are shown for its context.
+# How many messages before the one that was asked for are shown for its context.
 _CONTEXT = 4
 # How many later events are looked at for the one that took a message out of the conversation.
 _LATER = 200

@@ -164,7 +164,7 @@ def _group(text: str, begin: int) -> _Group:
         first, key = place, ""
         if is_object:
             key = json.loads(text[first : _end(text, first)])
-            place = _skip(text, _skip(text, _end(text, first)) + 1)  # behind the colon
+            place = _skip(text, _skip(text, _end(text, first)) + 1)  # after the colon
         end = _end(text, place)
         parts.append(_Part(key, first, place, end))
         place = _skip(text, end)

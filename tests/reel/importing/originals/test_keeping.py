@@ -198,7 +198,7 @@ def test_what_was_left_of_a_copy(store: Store, files: Path) -> None:
 
 
 def test_what_is_not_there(store: Store, files: Path) -> None:
-    """A file that is gone is none; a directory, or a link, is a problem."""
+    """A file that is gone is not kept; a directory, or a link, is a problem."""
     (files / "link").symlink_to("/etc/passwd")
 
     problems = keep(store, source(files / "gone"), source(files / "link", "tool/b"), source(files, "tool/c"))

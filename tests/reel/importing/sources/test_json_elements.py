@@ -44,7 +44,7 @@ def test_any_array(values: list[Any], indent: int | None, ascii_only: bool) -> N
 
 
 def test_no_array() -> None:
-    """An object that is not in an array is the only element; of something else there is none."""
+    """An object that is not in an array is the only element; another value has no elements."""
     assert [{"title": "a"}] == parsed(b'\xef\xbb\xbf {"title": "a"} ')
     assert parsed(b"12") == parsed(b"") == parsed(b"[]") == []
 

@@ -33,7 +33,7 @@ def test_words_of_a_person(text: str, words: str) -> None:
     ],
 )
 def test_first_words(prompts: list[tuple[str, bool]], title: str) -> None:
-    """They are a title if other words are in front of them; else the list of agents shows them anyway."""
+    """They are a title if other words come before them; else the list of agents shows them anyway."""
     found = FirstWords()
     for text, by_tool in prompts:
         found.take(text, by_tool=by_tool)

@@ -90,7 +90,7 @@ def test_messages_without_ids(tmp_path: Path) -> None:
 
 
 def test_the_list_of_sessions(tmp_path: Path) -> None:
-    """The list beside the sessions is none; it says when each of them began."""
+    """The list beside the sessions is not a session; it says when each of them began."""
     listed = [{"sessionId": "s", "dateCreated": "1734518111194"}, {"sessionId": "x", "dateCreated": "never"}, 5]
     (tmp_path / "sessions").mkdir()
     (tmp_path / "sessions/sessions.json").write_text(json.dumps(listed))

@@ -123,7 +123,7 @@ def test_other_events(tmp_path: Path) -> None:
 
 
 def test_places(tmp_path: Path) -> None:
-    """Sessions are in directories, or in files of earlier versions; other files of a directory are none."""
+    """Sessions are in directories, or in files of earlier versions; other files of a directory are left out."""
     Session("a").user("u", "Hi").write(tmp_path / "session-state/a/events.jsonl")
     Session("b").user("u", "Hi").write(tmp_path / "session-state/b.jsonl")
     Records({"x": 1}).write(tmp_path / "session-state/a/files/log.jsonl")

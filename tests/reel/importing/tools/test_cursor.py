@@ -72,7 +72,7 @@ def test_a_result_that_is_there(tmp_path: Path) -> None:
 
 
 def test_a_sub_agent(tmp_path: Path) -> None:
-    """Its transcript is a conversation of its own, which names the other one; other files are none of Cursor's."""
+    """Its transcript is a conversation of its own, which names the other one; other files are left out."""
     for name in ("c1/c1.jsonl", "c1/subagents/s1.jsonl"):
         Records(line("user", "Hi")).write(tmp_path / _PLACE / name)
     Records({"type": "other"}).write(tmp_path / _PLACE / "c1/other.jsonl")

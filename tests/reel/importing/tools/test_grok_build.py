@@ -105,7 +105,7 @@ def test_the_older_form(tmp_path: Path) -> None:
 
 
 def test_a_fork(tmp_path: Path) -> None:
-    """It begins with a copy of its origin; a session that only names another one is none."""
+    """It begins with a copy of its origin; a session that only names another one is not a fork."""
     first = user("Hi", prompt_index=0)
     save(tmp_path / "b", first, answer("Ho"))
     save(tmp_path / "a", first, user("No"), parent_session_id="b")

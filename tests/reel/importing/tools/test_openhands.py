@@ -151,7 +151,7 @@ def test_what_the_model_thought(tmp_path: Path) -> None:
 
 
 def test_places(tmp_path: Path) -> None:
-    """A conversation without events is none; a picture is read; the environment says where conversations are."""
+    """A conversation without events is left out; a picture is read; the environment says where conversations are."""
     picture = {"type": "image", "image_urls": ["https://example.com/a.png"]}
     save(tmp_path / "empty")
     save(tmp_path / "c1", result("o1", "a1", picture), said("user", "Hi", "u1"))

@@ -217,7 +217,7 @@ def test_signatures(tmp_path: Path, api: str, signature: str, block: dict[str, A
 
 
 def test_forks(tmp_path: Path) -> None:
-    """A session whose header names another file is a fork of that session; a file without a header is none."""
+    """A session whose header names another file is a fork of that session; a file without a header is left out."""
     Session("a").user("u1", "Hi").write(tmp_path / "--x--/2026-08-02_a.jsonl")
     Session("b", parentSession=f"{tmp_path}/--x--/2026-08-02_a.jsonl").user("u1", "Hi").write(tmp_path / "1_b_c.jsonl")
     Session("c", parentSession="C:\\\\sessions\\\\1_b_c.jsonl").user("u1", "Hi").write(tmp_path / "2_c.jsonl")

@@ -29,7 +29,7 @@ def test_what_a_cursor_looks_like() -> None:
 
 @given(PLACES, st.none() | SEQS, SEQS)
 def test_places_that_are_there(place: tuple[str, int, int, int], at: int | None, head: int) -> None:
-    """A place is there if its state is, and its message in that; in front of what comes next is all of it."""
+    """A place exists if its state does, with its message; everything is before the message that comes next."""
     direction, seq, *_ = place
     state = head if at is None else at
     there = {"after": range(state + 1), "before": range(1, state + 2), "in": range(1, state + 1)}[direction]
@@ -41,5 +41,5 @@ def test_places_that_are_there(place: tuple[str, int, int, int], at: int | None,
     "text", ["", "12", "after-", "after-x", "after-12+5", "before-12.1", "in-1-at", "in-9" + 15 * "9"]
 )
 def test_what_is_no_cursor(text: str) -> None:
-    """Anything else is none."""
+    """Anything else is not a cursor."""
     assert read_cursor(text) is None

@@ -71,7 +71,7 @@ def test_replies() -> None:
 
 @given(st.lists(st.binary(max_size=12).filter(lambda line: b"\n" not in line)), st.lists(st.integers(1, 5)))
 def test_lines_in_pieces(lines: list[bytes], cuts: list[int]) -> None:
-    """Lines are the same in whatever pieces they arrive; blank ones are none."""
+    """Lines are the same in whatever pieces they arrive; blank ones are skipped."""
     data, found, reader = b"\n".join(lines), list[bytes](), Lines()
     for cut in [*cuts, len(data)]:
         found += reader.feed(data[:cut])

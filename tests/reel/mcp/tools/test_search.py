@@ -175,7 +175,7 @@ async def test_a_secret_whose_name_is_cut(client: Client, ask: Asker) -> None:
 
 
 async def test_a_list_in_pages(daemon: Daemon, client: Client) -> None:
-    """A list goes on behind the last conversation that had room."""
+    """A list goes on after the last conversation that had room."""
     for number in range(9):
         said(client, f"listed-{number:02}", "x " * 140, cwd="/list")
     names = list[str]()

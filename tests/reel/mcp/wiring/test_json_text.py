@@ -33,7 +33,7 @@ COMMENTED = """\
 
 
 def test_a_new_server() -> None:
-    """A server is added behind the others; comments, order and blanks stay."""
+    """A server is added after the others; comments, order and blanks stay."""
     assert COMMENTED.replace(
         '"http://a//b"} // keep this\n',
         '"http://a//b"}, // keep this\n    "reel": {\n      "command": "/bin/reel",\n      "args": [\n        "mcp"\n'
@@ -77,7 +77,7 @@ def test_what_cannot_be_changed(text: str) -> None:
 
 
 def test_elements() -> None:
-    """An element of a list is added once, behind others, and taken out again with the list that it made."""
+    """An element of a list is added once, after others, and taken out again with the list that it made."""
     text = '{\n  "hooks": {\n    "A": [\n      {"x": 1}\n    ]\n  }\n}\n'
     one = with_element(text, ["hooks", "A"], {"y": 2})
     two = with_element(one, ["hooks", "B"], {"y": 2})

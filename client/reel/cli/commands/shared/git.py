@@ -66,7 +66,7 @@ class Git:
 
     def _run(self, arguments: Sequence[str], given: bytes = b"") -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603 - git, with paths behind --
+            done = subprocess.run(  # noqa: S603 - git, with paths after --
                 [*_GIT, *arguments],
                 cwd=self._directory,
                 env={**os.environ, **_ENVIRONMENT},
