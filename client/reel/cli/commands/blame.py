@@ -20,9 +20,10 @@ from reel.reading.standing import Standing
 from reel.reading.turns import newest_question
 from reel.reading.when_said import said_at
 from reel.reading.wording import count, flat, full_time
+from reel.said.media import media_in_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from reel.cli.commands.shared.blamed_file import Blamed
@@ -125,11 +126,19 @@ def _asked(ctx: Context, writer: Edit) -> tuple[int, str] | None:
             if page.messages and page.messages[-1]["seq"] >= writer.seq:
                 break
         if question := newest_question(before):
-            words = "\n\n".join(block["text"] for block in question[0]["content"] if block["type"] == "text")
-            return question[0]["seq"], words
+            return question[0]["seq"], "\n\n".join(_words_in(question[0]))
         if not since:
             break
     return None
+
+
+def _words_in(message: Message) -> Iterator[str]:
+    """Yield the texts of a message, and words for its pictures and files."""
+    for block in message["content"]:
+        if block["type"] == "text":
+            yield block["text"]
+        elif block["type"] == "media":
+            yield media_in_short(block)
 
 
 def _standing(ctx: Context, writer: Edit) -> tuple[Standing, list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.said.messages import COMPACTED, NewMessage, NewToolCallBlock, ToolResultBlock
+from reel.said.messages import COMPACTED, MediaBlock, NewMessage, NewToolCallBlock, ToolResultBlock
 from reel.sync.client import Client
 from tests.reel.cli.conftest import Reel
 
@@ -80,6 +80,17 @@ def test_what_was_asked(reel: Reel, client: Client, name: str, place: Path) -> N
 
     assert "Be brief" == asked["text"]
     assert reel("blame", "b.py:2", "--json").documents[0]["asked"] is None
+
+
+def test_a_question_without_words(reel: Reel, client: Client, name: str, place: Path) -> None:
+    """A picture can be all that was asked."""
+    client.create(name)
+    picture: MediaBlock = {"type": "media", "mime_type": "image/png", "data_base64": "AAAA", "name": "page.png"}
+    client.add(name, [{"role": "user", "content": [picture]}])
+    wrote(client, name, place / "a.py", CODE)
+    (place / "a.py").write_text(CODE)
+
+    assert "user  media image/png page.png 3 bytes" in reel("blame", "a.py:2").out
 
 
 def test_a_line(reel: Reel, client: Client, name: str, place: Path) -> None:
