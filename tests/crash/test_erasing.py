@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
@@ -158,23 +158,33 @@ def test_every_step_is_reached(crashing: CrashingDaemon) -> None:
     assert set() == (ERASING | CLEARING).keys() - crashing.reached()
 
 
+def dies_and_ends(crashing: CrashingDaemon, point: str, make: Callable[[Client], None], erase: Erase) -> None:
+    """Let the daemon die at a point of an erasure; the next start ends it, or a repetition if it was not decided."""
+    crashing.start()
+    with Client(crashing.socket) as client:
+        make(client)
+        assert places(Path(crashing.database).parent)
+    with death_at(crashing, point):
+        thread = Thread(target=try_it, args=(crashing, erase))
+        thread.start()
+    thread.join()
+    crashing.start()
+    if point in _UNDECIDED:
+        with Client(crashing.socket) as client:
+            assert places(Path(crashing.database).parent)
+            erase(client)
+    ends_without_a_trace(crashing)
+
+
+def points(*, without: Collection[str]) -> list[str]:
+    """Return the points of an erasure that a test takes, without those that only another command reaches."""
+    return [point for point in (*ERASING, *CLEARING) if point not in without and (LONG or point in _FEW)]
+
+
 def test_death_while_it_prunes(crashing: CrashingDaemon) -> None:
     """After kill -9 at any step of a prune, nothing that is reached is lost, and it is done, or done if repeated."""
-    for point in [point for point in (*ERASING, *CLEARING) if point not in _ONLY_PURGE and (LONG or point in _FEW)]:
-        crashing.start()
-        with Client(crashing.socket) as client:
-            fill_replaced(client)
-            assert places(Path(crashing.database).parent)
-        with death_at(crashing, point):
-            thread = Thread(target=try_it, args=(crashing, prune))
-            thread.start()
-        thread.join()
-        crashing.start()
-        if point in _UNDECIDED:
-            with Client(crashing.socket) as client:
-                assert places(Path(crashing.database).parent)
-                prune(client)
-        ends_without_a_trace(crashing)
+    for point in points(without=_ONLY_PURGE):
+        dies_and_ends(crashing, point, fill_replaced, prune)
         with Client(crashing.socket) as client:
             (left,) = client.messages("pruned").messages
             assert [{"type": "text", "text": "a summary"}] == left["content"]
@@ -185,20 +195,6 @@ def test_death_while_it_prunes(crashing: CrashingDaemon) -> None:
 @pytest.mark.parametrize("erase", [redact, purge])
 def test_death_at_every_step(crashing: CrashingDaemon, erase: Erase) -> None:
     """After kill -9 at any step, the next start finishes what was decided, and what was not is done when repeated."""
-    others = _ONLY_PURGE if erase is redact else _ONLY_REDACT
-    for point in [point for point in (*ERASING, *CLEARING) if point not in others and (LONG or point in _FEW)]:
-        crashing.start()
-        with Client(crashing.socket) as client:
-            fill(client)
-            assert places(Path(crashing.database).parent)
-        with death_at(crashing, point):
-            thread = Thread(target=try_it, args=(crashing, erase))
-            thread.start()
-        thread.join()
-        crashing.start()
-        if point in _UNDECIDED:
-            with Client(crashing.socket) as client:
-                assert places(Path(crashing.database).parent)
-                erase(client)
-        ends_without_a_trace(crashing)
+    for point in points(without=_ONLY_PURGE if erase is redact else _ONLY_REDACT):
+        dies_and_ends(crashing, point, fill, erase)
         crashing.end()
