@@ -39,7 +39,7 @@ def whole(client: Client, agent: str) -> list[object]:
 
 def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
     """A second read has the items of the first, and those that were added since."""
-    agent = copy._agent
+    agent = copy._new._agent
     first = copy.read(client)
     client.add_items(agent, [CALL, {**said("big"), "n": Numeral("1e400")}], FORMAT)
     second = copy.read(client)
@@ -53,9 +53,9 @@ def test_another_connection(client: Client, copy: ItemCopy) -> None:
     """On another connection all is read again: it may be to another daemon, which has not counted all erasures."""
     copy.read(client)
     client.close()
-    client.add_items(copy._agent, [CALL], FORMAT)
+    client.add_items(copy._new._agent, [CALL], FORMAT)
 
-    assert whole(client, copy._agent) == copy.read(client)
+    assert whole(client, copy._new._agent) == copy.read(client)
     assert [2] == [len(json.loads(items)) for items in copy._read_items]
 
 
@@ -68,7 +68,7 @@ def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) ->
 
 def test_any_history(client: Client, copy: ItemCopy) -> None:
     """After any commands of others, and adds of its own, the copy is what the daemon has."""
-    agent, chance = copy._agent, random.Random(7)
+    agent, chance = copy._new._agent, random.Random(7)
     for number in range(150):
         for _ in range(chance.randrange(3)):
             with suppress(reel.NothingToUndo, reel.NoSuchMark):
@@ -97,7 +97,7 @@ def test_any_history(client: Client, copy: ItemCopy) -> None:
 
 def test_what_was_redacted_elsewhere_is_not_kept(client: Client, copy: ItemCopy) -> None:
     """A clone has a secret of its source: when that is redacted, the copy of the clone does not have it either."""
-    source = copy._agent
+    source = copy._new._agent
     client.add_items(source, [said("the password is fish")], FORMAT)
     clone = client.clone(source).name
     other = ItemCopy(clone, FORMAT)
@@ -109,7 +109,7 @@ def test_what_was_redacted_elsewhere_is_not_kept(client: Client, copy: ItemCopy)
 
 def test_another_agent_of_the_same_name(client: Client, copy: ItemCopy) -> None:
     """If the agent was killed, and another one has its name, the copy is of that one."""
-    agent = copy._agent
+    agent = copy._new._agent
     copy.read(client)
     client.kill(agent)
     assert [said("one")] == copy.read(client)

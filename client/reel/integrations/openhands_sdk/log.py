@@ -6,7 +6,7 @@ import json
 from typing import Any, Final, NamedTuple
 
 from reel.base.errors import NotFound
-from reel.integrations.item_copy import ItemCopy
+from reel.integrations.new_items import NewItems
 from reel.integrations.openhands_sdk import events
 from reel.integrations.openhands_sdk.events import Json
 from reel.integrations.results_first import results_first
@@ -35,7 +35,7 @@ class Log:
     """
 
     def __init__(self, agent: str, *, has_tree: bool) -> None:
-        self._copy = ItemCopy(agent, FORMAT, keeps=False)
+        self._items = NewItems(agent, FORMAT)
         self._has_tree = has_tree
         self._entries: list[Entry] = []
         self._ordered: list[Json] = []
@@ -50,7 +50,7 @@ class Log:
     def update(self, client: Client) -> None:
         """Read what is new."""
         try:
-            is_everything, found = self._copy.update(client)
+            is_everything, found = self._items.read(client)
             self.exists = True
         except NotFound:
             is_everything, found, self.exists = bool(self._entries), [], False
@@ -71,7 +71,7 @@ class Log:
     def note(self, event_id: str, added: AddedItems) -> None:
         """Note an event that this process has added."""
         self._own.add(event_id)
-        self._copy.note(added)
+        self._items.note(added)
 
     def _in_order(self) -> list[Json]:
         ordered = _ordered(self._entries)
