@@ -370,7 +370,8 @@ def test_tools_do_not_know_each_other() -> None:
 def test_integrations_do_not_know_each_other() -> None:
     """The folder of a framework imports what is shared and its own, and nothing of another's; nobody imports it."""
     place = "reel.integrations"
-    shared = [f"{place}.{name}" for name in ("frameworks", "item_copy", "naming", "results_first", "worker")]
+    names = ("arguments", "frameworks", "item_copy", "naming", "new_items", "results_first", "worker")
+    shared = [f"{place}.{name}" for name in names]
 
     assert [] == between_neighbours(place, *shared)
     assert [] == [found for found in imports() if inside(found.name, place) and not inside(found.module, place)]

@@ -8,6 +8,7 @@ import json
 from typing import Any, Final
 
 from reel.base.values import is_clean
+from reel.integrations.arguments import map_of
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_call, tool_result
 from reel.providers.content import standard_base64, texts_of
@@ -115,7 +116,7 @@ def _part(block: Json) -> Json | None:
         case "text":
             return {"text": block["text"]}
         case "tool_call":
-            return {"function_call": {"id": block["id"], "name": block["name"], "args": _map(block["arguments"])}}
+            return {"function_call": {"id": block["id"], "name": block["name"], "args": map_of(block["arguments"])}}
         case "tool_result":
             output = block["content"] if isinstance(block["content"], str) else texts_of(block["content"])
             key = "error" if block.get("is_error") else "result"
@@ -125,11 +126,3 @@ def _part(block: Json) -> Json | None:
         case "media":
             return {"file_data": {"mime_type": block["mime_type"], "file_uri": block["url"]}}
     return None
-
-
-def _map(arguments: str) -> Json:
-    try:
-        found = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return {"arguments": arguments}
-    return found if isinstance(found, dict) else {"arguments": found}

@@ -9,6 +9,7 @@ import json
 from typing import Any, Final
 
 from reel.base.values import is_clean
+from reel.integrations.arguments import map_of
 from reel.providers.blocks import text as text_block
 from reel.providers.blocks import tool_call, tool_result
 from reel.providers.content import mime_of, shortest
@@ -117,7 +118,7 @@ def _theirs(block: Json) -> Json | None:
         case "text":
             return {"text": block["text"]} if block["text"] else None  # Converse refuses an empty text
         case "tool_call":
-            call = {"toolUseId": block["id"], "name": block["name"], "input": _map(block["arguments"])}
+            call = {"toolUseId": block["id"], "name": block["name"], "input": map_of(block["arguments"])}
             return {"toolUse": call}
         case "tool_result":
             output = block["content"]
@@ -142,11 +143,3 @@ def _their_media(block: Json) -> Json | None:
         else {"location": {"type": "s3", "uri": block["url"]}}
     )
     return {kind: {"format": written, "source": source, **named}}
-
-
-def _map(arguments: str) -> Json:
-    try:
-        found = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return {"arguments": arguments}
-    return found if isinstance(found, dict) else {"arguments": found}
