@@ -134,11 +134,6 @@ def waiting(asked: str) -> str:
     return f"waiting for an approval{': ' if asked else ''}{flat(asked, _TOLD)}"
 
 
-def has_open_calls(newest: Message | None) -> bool:
-    """Return whether there may be calls without a result behind the newest message."""
-    return newest is not None and (newest["role"] == "tool" or any(map(question_in, newest["content"])))
-
-
 def asked_for(newest: Message | None, open_calls: Iterable[tuple[str, str]], records: Sequence[Event]) -> str | None:
     """Return what an approval is asked for, an empty text if nothing names it; ``None`` if nobody waits for one.
 

@@ -130,7 +130,7 @@ def _show_messages(ctx: Context) -> None:
         newest = page.messages[-1] if page.messages else newest
     if ctx.out.as_json or ctx.word is not None or ctx.args.at is not None:
         return
-    if waits := waits_for(ctx, ctx.agent, newest):
+    if waits := waits_for(ctx, ctx.agent, newest, ctx.client.agent(ctx.agent).open_calls):
         ctx.out.lines(transcript.waiting(waits))
 
 

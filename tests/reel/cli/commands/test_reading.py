@@ -113,6 +113,17 @@ def test_info_says_that_it_waits_for_an_approval(reel: Reel, client: Client, tal
     assert "\nturn         waiting for an approval: delete\n" in reel("info", talk).out
 
 
+def test_a_question_is_waited_for_whatever_is_said_after_it(reel: Reel, talk: str) -> None:
+    """``show`` and ``info`` agree: a call of a tool that asks a person is open until it has a result."""
+    reel("add", talk, "--tool-call", "c1", "adk_request_input", "{}")
+    reel("add", talk, "And who makes them?")
+
+    assert "\nturn         waiting for an approval\n" in reel("info", talk).out
+    assert reel("show", talk).out.endswith("\n\nwaiting for an approval\n")
+    reel("add", talk, "--tool-result", "c1", "yes")
+    assert "waiting" not in reel("info", talk).out + reel("show", talk).out
+
+
 def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str) -> None:
     """It is what the provider counted for the last answer that the conversation has, and about what came since."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.reading.approvals import KINDS, NEWEST, asked_for, has_open_calls, waiting
+from reel.reading.approvals import KINDS, NEWEST, asked_for, waiting
 
 if TYPE_CHECKING:
     from reel.cli.line.context import Context
@@ -11,17 +11,15 @@ if TYPE_CHECKING:
     from reel.said.messages import Message
 
 
-def waits_for(ctx: Context, agent: str, newest: Message | None, open_calls: list[OpenCall] | None = None) -> str:
+def waits_for(ctx: Context, agent: str, newest: Message | None, open_calls: list[OpenCall]) -> str:
     """Return that a conversation waits for a person, and for what; empty if it does not.
 
     Args:
         ctx: the context of the command.
         agent: the name or the id of the agent.
         newest: its newest message.
-        open_calls: its calls without a result, if they are known; else they are asked for where there may be some.
+        open_calls: its calls without a result.
     """
     records = ctx.client.history(agent, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
-    if open_calls is None:
-        open_calls = ctx.client.agent(agent).open_calls if records or has_open_calls(newest) else []
     asked = asked_for(newest, ((call.id, call.name) for call in open_calls), records)
     return "" if asked is None else waiting(asked)
