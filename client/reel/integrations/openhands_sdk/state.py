@@ -6,6 +6,7 @@ is written. The statistics have a list of each call of the model, so these lists
 
 import json
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 Json = dict[str, Any]
@@ -48,16 +49,16 @@ def _block(name: str, key: str, number: int) -> str:
 
 
 def state_of(values: Mapping[str, Any]) -> Json:
-    """Return the state that has some values; an empty one if there is none."""
+    """Return the state that has these values, whose keys all begin with :data:`OWN`; an empty one if there is none."""
     state: Json = {}
     blocks: list[tuple[list[Any], Any]] = []
     for key, value in values.items():
         field = key.removeprefix(OWN)
         if field.startswith(f"{_STATS}:"):
             blocks.append((json.loads(field.removeprefix(f"{_STATS}:")), value))
-        elif key.startswith(OWN):
+        else:
             state[field] = value
-    for (name, key, _), value in sorted(blocks, key=lambda block: str(block[0][:2]) + f"{block[0][2]:09}"):
+    for (name, key, _), value in sorted(blocks, key=itemgetter(0)):
         metrics = state.get(_STATS, {}).get(_METRICS, {})
         if name in metrics:
             metrics[name] = {**metrics[name], key: [*metrics[name].get(key, ()), *value]}
