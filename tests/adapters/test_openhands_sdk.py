@@ -135,7 +135,7 @@ def test_what_others_say_and_take_back(daemon: Daemon, client: Client, session: 
 
 
 def test_a_call_of_others(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
-    """Calls and results of others are calls and results, and what is between the two is behind the result."""
+    """Calls and results of others are calls and results, and what is between the two comes after the result."""
     talk = conversation_of(daemon, session, tmp_path, words("one"), words("two"))
     talk.send_message("first")
     talk.run()
@@ -156,7 +156,7 @@ def test_a_call_of_others(daemon: Daemon, client: Client, session: UUID, tmp_pat
 
 
 def test_a_conversation_of_others(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
-    """A conversation that was begun in an editor goes on, behind the framework's prompt; so does a clone."""
+    """A conversation that was begun in an editor goes on, after the framework's prompt; so does a clone."""
     client.create(f"openhands/{session}")
     client.add(f"openhands/{session}", "begun by another")
     talk = conversation_of(daemon, session, tmp_path, words("one"), words("two"))

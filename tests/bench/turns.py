@@ -43,7 +43,7 @@ class Framework(NamedTuple):
 
 
 def turns(setting: Setting) -> Iterator[Line]:
-    """Measure a turn behind ten turns, and behind a thousand."""
+    """Measure a turn after ten turns, and after a thousand."""
     for name, module, theirs, syncs, begin in _FRAMEWORKS:
         if not setting.has(f"turns, {name}", module, install=name):
             continue

@@ -285,7 +285,7 @@ def test_anything_can_be_read(data: st.DataObject) -> None:
 def test_what_is_added_between_a_call_and_its_result(
     provider: ReelHistoryProvider, session: str, client: Client
 ) -> None:
-    """It comes behind the result, which a provider wants to follow its call; a later run saves nothing twice."""
+    """It comes after the result, which a provider wants to follow its call; a later run saves nothing twice."""
     save(provider, session, HELLO, CALL)
     client.add(name_of(session), ["Hurry up.", reel.text("assistant", "Yes.")])
     save(provider, session, RESULT)

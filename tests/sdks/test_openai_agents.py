@@ -241,7 +241,7 @@ def test_what_cannot_be_read(session: ReelSession, client: Client, item: Json) -
 
 
 def test_what_is_added_between_a_call_and_its_result(session: ReelSession, client: Client) -> None:
-    """It comes behind the result, which most models want to follow its call; what the SDK added keeps its order."""
+    """It comes after the result, which most models want to follow its call; what the SDK added keeps its order."""
     note: Json = {"type": "message", "role": "assistant", "content": [], "id": "m1", "status": "completed"}
     asyncio.run(session.add_items([HELLO, CALL, note, {**CALL, "call_id": "c2"}]))
     assert 4 == len(asyncio.run(session.get_items()))
@@ -272,7 +272,7 @@ def test_what_is_known_of_messages_does_not_grow(session: ReelSession, client: C
 
 
 def test_what_a_clone_brings_between_a_call_and_its_result(session: ReelSession, client: Client) -> None:
-    """It comes behind the result, even if the session's own log has an item of the SDK with the same seq."""
+    """It comes after the result, even if the session's own log has an item of the SDK with the same seq."""
     asyncio.run(session.add_items([HELLO, HELLO, HELLO, HELLO]))
     source = f"{session.agent}-source"
     client.add_items(source, [CALL, {**HELLO, "content": "in between"}, RESULT], "openai-responses", create=True)

@@ -1,4 +1,4 @@
-"""Moves a foreign message between a call and its result behind the result.
+"""Moves a foreign message between a call and its result after the result.
 
 Most providers refuse a request in which anything is between the two. A client that adds a message while a tool runs
 does not know that.
@@ -17,7 +17,7 @@ def results_first(
     is_prompt: Callable[[M], bool],
     added: Collection[int],
 ) -> list[M]:
-    """Return messages; move foreign messages between a call and its result behind the result.
+    """Return messages; move foreign messages between a call and its result after the result.
 
     Nothing else is moved. If a call has no result, or the next prompt comes before its result, the messages after the
     call stay in place.

@@ -1,4 +1,4 @@
-"""What somebody else adds between a call and its result comes behind the result."""
+"""What somebody else adds between a call and its result comes after the result."""
 
 import pytest
 from hypothesis import given

@@ -78,7 +78,7 @@ def messages_in(found: Sequence[Any]) -> list[Message]:
     """Return the messages of the framework in a list of items with their JSON, as the daemon sends them.
 
     A foreign message is left out if nothing in it is readable for the framework. One between a call and its result is
-    moved behind the result.
+    moved after the result.
     """
     messages: list[Message] = []
     added: set[int] = set()

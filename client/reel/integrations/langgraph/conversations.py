@@ -112,7 +112,7 @@ class Conversations:
     def _in_turn(self, thread: Thread, path: list[Node]) -> list[Node]:
         """Return a conversation without foreign messages between a call of the graph and its result.
 
-        Providers refuse these. Such a message is moved behind the result, and left out until the result exists.
+        Providers refuse these. Such a message is moved after the result, and left out until the result exists.
         """
         if not any(map(thread.is_foreign, path)):
             return path

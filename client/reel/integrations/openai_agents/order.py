@@ -32,7 +32,7 @@ def between(items: list[Any]) -> list[int]:
 
 
 def arranged(items: list[Any], added_of: Callable[[list[int]], Collection[int]]) -> list[Any]:
-    """Return items; move foreign messages between a call and its result behind the result.
+    """Return items; move foreign messages between a call and its result after the result.
 
     Args:
         items: the items.

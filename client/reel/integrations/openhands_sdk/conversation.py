@@ -10,9 +10,9 @@ from openhands.sdk.conversation.impl.local_conversation import LocalConversation
 
 from reel.integrations.openhands_sdk.file_store import ReelFileStore
 
-# What the framework itself calls to begin; it may be called otherwise in another version.
+# What the framework itself calls to begin; another version may have another name for it.
 _BEGIN: Final = "_ensure_agent_ready"
-# In which states it does not go on, until somebody says something.
+# The states in which it does not go on until somebody says something.
 _OVER: Final = ("finished", "stuck")
 
 

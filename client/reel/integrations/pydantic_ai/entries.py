@@ -152,7 +152,7 @@ def behind(client: Client, agent: str, seq: int) -> int | None:
 def read_entries(client: Client, agent: str, at: int, limit: int | None = None) -> list[ConversationEntry]:
     """Return the entries of the conversation as it was at a position.
 
-    Foreign messages between a call and its result are moved behind the result.
+    Foreign messages between a call and its result are moved after the result.
 
     Args:
         client: the client.

@@ -315,7 +315,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         entries: Sequence[ConversationEntry],
         agent: Named,
     ) -> None:
-        """Begin a conversation behind an entry of another one: a clone, which is named once it is complete."""
+        """Begin a conversation after an entry of another one: a clone, which is named once it is complete."""
         for uid, seq in self._places_of(client, parent, record.forked_from):
             clone = client.clone(uid, at=seq)
             try:

@@ -188,7 +188,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         if found is None:
             raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
         whole = [each.message for each in found]
-        # If others went back behind the offset, or replaced everything, what is there is the conversation.
+        # If others went back to before the offset, or replaced everything, what is there is the conversation.
         messages = [message for message in whole if message.message_id >= offset] or whole
         return messages if limit is None else messages[:limit]
 
