@@ -1,4 +1,4 @@
-"""What a conversation asks a person: for an approval, or a question that interrupted a run; and what was decided.
+"""What a conversation waits for, if a run waits for a person: an approval, or the answer to a question.
 
 Frameworks say so in ways of their own: in a block of an answer that asks, in a call of a tool that asks, or in a record
 beside the conversation.
@@ -6,7 +6,9 @@ beside the conversation.
 
 from __future__ import annotations
 
-from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.lazy_json import dumped, loaded, parsed
+from reel.reading.questions import TOOLS, question_in
 from reel.reading.wording import flat
 
 if TYPE_CHECKING:
@@ -19,114 +21,12 @@ if TYPE_CHECKING:
 KINDS = ("command", "note", "state")
 # How many of the newest of these are looked at.
 NEWEST = 50
-# How the types of blocks end that ask for an approval, and that answer: those of OpenAI and of Microsoft's Agent
-# Framework.
-_ASKS, _ANSWERS = "approval_request", "approval_response"
-# The tools of Google's ADK that ask, and for what.
-_TOOLS = {
-    "adk_request_confirmation": "asks for an approval",
-    "adk_request_input": "asks a question",
-    "adk_request_credential": "asks for a credential",
-}
 # The channels of LangGraph under which an interrupt and its answer are written.
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 # The keys of the state in which Strands Agents and OpenHands say so.
 _STRANDS, _OPENHANDS = "strands:agent", "openhands:execution_status"
 # How much of a question is told.
 _TOLD = 200
-
-
-class Question(NamedTuple):
-    """A block that asks a person.
-
-    Args:
-        call_id: its id if it is a call; else empty.
-        words: that it asks, and for what.
-        what: the tool whose call is to be approved, if that is known.
-        text: what that is called with, or what is asked.
-    """
-
-    call_id: str
-    words: str
-    what: str
-    text: str
-
-
-class Decision(NamedTuple):
-    """A block that answers.
-
-    Args:
-        words: what was decided.
-        text: why, if anybody said so.
-    """
-
-    words: str
-    text: str
-
-
-def question_in(block: Mapping[str, Any]) -> Question | None:
-    """Return what a block of an answer asks a person; ``None`` if it asks nothing."""
-    if block["type"] == "tool_call":
-        return _called(block)
-    if block["type"] != "opaque" or _ASKS not in block["data_json"]:
-        return None
-    found = parsed(block["data_json"])
-    if not str(found.get("type", "")).endswith(_ASKS):
-        return None
-    call = found.get("function_call")
-    asked = call if type(call) is dict else found
-    return _approval("", str(asked.get("name") or ""), asked.get("arguments"))
-
-
-def _called(block: Mapping[str, Any]) -> Question | None:
-    call_id, name = block["id"], block["name"]
-    if name in _TOOLS:
-        given = parsed(block["arguments"])
-        original, hint = given.get("originalFunctionCall"), given.get("toolConfirmation")
-        if type(original) is dict:
-            question = _approval(call_id, str(original.get("name") or ""), original.get("args"))
-            words = hint.get("hint") if type(hint) is dict else None
-            return question._replace(text=words) if type(words) is str and words else question
-        said = given.get("message")
-        return Question(call_id, _TOOLS[name], "", said if type(said) is str else block["arguments"])
-    if (block.get("provider_metadata") or {}).get("type") == f"mcp_{_ASKS}":
-        return _approval(call_id, name, block["arguments"])
-    return None
-
-
-def _approval(call_id: str, tool: str, arguments: Any) -> Question:
-    text = arguments if type(arguments) is str else "" if arguments is None else _json(arguments)
-    return Question(call_id, "asks for an approval" + (f" of {tool}" if tool else ""), tool, text)
-
-
-def decision_in(block: Mapping[str, Any], tool: str = "") -> Decision | None:
-    """Return what a block decides; ``None`` if it decides nothing.
-
-    Args:
-        block: a block of a person's message, or the result of a call.
-        tool: the tool whose result it is, if that is known.
-    """
-    if block["type"] == "tool_result":
-        content = block["content"]
-        if tool in _TOOLS:
-            said = content if type(content) is str else ""
-            confirmed = parsed(said).get("confirmed")
-            return Decision("answered", said) if type(confirmed) is not bool else Decision(_decided(confirmed, ""), "")
-        inner = (decision_in(each) for each in content) if type(content) is list else ()
-        return next((found for found in inner if found is not None), None)
-    if block["type"] != "opaque" or _ANSWERS not in block["data_json"]:
-        return None
-    found = parsed(block["data_json"])
-    approved = found.get("approved", found.get("approve"))
-    if not str(found.get("type", "")).endswith(_ANSWERS) or type(approved) is not bool:
-        return None
-    call, why = found.get("function_call"), found.get("reason")
-    name = call.get("name") if type(call) is dict else ""
-    return Decision(_decided(approved, str(name or "")), why if type(why) is str else "")
-
-
-def _decided(approved: bool, tool: str) -> str:  # noqa: FBT001 - what was decided
-    return " ".join(filter(None, ("approved" if approved else "refused", tool)))
 
 
 def waiting(asked: str) -> str:
@@ -143,7 +43,7 @@ def asked_for(newest: Message | None, open_calls: Iterable[tuple[str, str]], rec
         records: the newest records that are live, the oldest first.
     """
     calls = dict(open_calls)
-    asked = [*_in_blocks(newest, calls)] or ["" for name in calls.values() if name in _TOOLS]
+    asked = [*_in_blocks(newest, calls)] or ["" for name in calls.values() if name in TOOLS]
     if not asked and records:
         data = [found for record in records if (found := _data(record))]
         asked = [*_interrupts([each["langgraph"] for each in data if type(each.get("langgraph")) is dict])]
@@ -198,7 +98,7 @@ def _rows(record: dict[str, Any]) -> Iterator[list[Any]]:
 def _question(text: Any) -> str:
     """Return what an interrupt asks."""
     try:
-        return _words(_loaded(text)[1][0]["$ext"][1][2]["value"])
+        return _words(loaded(text)[1][0]["$ext"][1][2]["value"])
     except (ValueError, TypeError, LookupError):
         return ""
 
@@ -206,7 +106,7 @@ def _question(text: Any) -> str:
 def _resumed(text: Any) -> str:
     """Return what an interrupt was answered."""
     try:
-        return _words(_loaded(text)[1])
+        return _words(loaded(text)[1])
     except (ValueError, TypeError, LookupError):
         return ""
 
@@ -215,7 +115,7 @@ def _words(value: Any) -> str:
     """Return a value in words; what only the serializer of a graph can read has none."""
     if type(value) is str:
         return value
-    text = "" if value is None else _json(value)
+    text = "" if value is None else dumped(value)
     return "" if '"$' in text else text
 
 
@@ -251,24 +151,3 @@ def _value(data: dict[str, Any]) -> Any:
     """Return the value of a record of the state; a deep one is there as JSON."""
     text = data.get("value_json")
     return parsed(text) if type(text) is str else data.get("value")
-
-
-def parsed(text: str) -> dict[str, Any]:
-    """Return the object that a text is the JSON of; an empty one if it is anything else."""
-    try:
-        found = _loaded(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if type(found) is dict else {}
-
-
-def _loaded(text: str) -> Any:
-    from json import loads  # noqa: PLC0415 - most conversations ask nothing
-
-    return loads(text)
-
-
-def _json(value: Any) -> str:
-    from json import dumps  # noqa: PLC0415 - as above
-
-    return dumps(value, ensure_ascii=False)

@@ -6,7 +6,7 @@ A framework's own fields are in the form of the item that a message was added as
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.reading.approvals import parsed
+from reel.reading.lazy_json import parsed
 from reel.reading.wording import flat
 
 if TYPE_CHECKING:

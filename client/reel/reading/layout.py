@@ -14,9 +14,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
-from reel.reading.approvals import decision_in, parsed, question_in
 from reel.reading.attribution import speaker_of, tokens_of
 from reel.reading.cuts import remarks_on
+from reel.reading.lazy_json import parsed
+from reel.reading.questions import decision_in, question_in
 from reel.reading.wording import safe, writing
 from reel.said.media import media_in_short, media_size
 

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.reading.approvals import question_in
 from reel.reading.layout import (
     Layout,
     Section,
@@ -21,6 +20,7 @@ from reel.reading.layout import (
     text_section,
     waiting_section,
 )
+from reel.reading.questions import question_in
 from reel.said.messages import Message
 
 # The most lines of a patch, and characters of its lines unless it has only one.

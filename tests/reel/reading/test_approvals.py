@@ -5,20 +5,22 @@ from typing import Any
 
 import pytest
 
-from reel.reading.approvals import Decision, Question, asked_for, decision_in, question_in, told_in
+from reel.reading.approvals import asked_for, told_in
 
-_AF = {"type": "function_approval_request", "function_call": {"type": "function_call", "name": "delete"}}
+AF = {"type": "function_approval_request", "function_call": {"type": "function_call", "name": "delete"}}
 _OPENAI = {"type": "mcp_approval_request", "name": "delete", "arguments": "{}"}
 _INTERRUPT = '["msgpack",[{"$ext":[2,["langgraph.types","Interrupt",{"value":"Delete it?","id":"x"}]]}]]'
 
 
-_MCP = {
+MCP = {
     "type": "tool_call",
     "id": "delete",
     "name": "delete",
     "arguments": "{}",
     "provider_metadata": {"provider": "openai", "type": "mcp_approval_request"},
 }
+# JSON that Python cannot read.
+_DEEP = f'["json",{"[" * 100_000}{"]" * 100_000}]'
 _STATUS = {"content": "openhands:execution_status"}
 _OF_VALUES = _INTERRUPT.replace('"Delete it?"', '{"n":1}')
 
@@ -59,13 +61,13 @@ def deferred(**requests: Any) -> Any:
 @pytest.mark.parametrize(
     ("newest", "calls", "beside", "expected"),
     [
-        (message("assistant", _AF), [], [], "delete"),
+        (message("assistant", AF), [], [], "delete"),
         (message("assistant", {"type": "other"}, _OPENAI), [], [], "delete"),
         (message("assistant", {"type": "approval_request"}), [], [], ""),
-        (message("user", _AF), [], [], None),
+        (message("user", AF), [], [], None),
         (None, ["adk_request_confirmation"], [], ""),
-        ({"role": "assistant", "content": [_MCP]}, ["delete"], [], "delete"),
-        ({"role": "assistant", "content": [_MCP]}, [], [], None),
+        ({"role": "assistant", "content": [MCP]}, ["delete"], [], "delete"),
+        ({"role": "assistant", "content": [MCP]}, [], [], None),
         (None, [], [stored("strands:agent", _internal_state=suspended(True))], "Delete it?"),
         (None, [], [stored("strands:agent", _internal_state=suspended(False))], None),
         (None, [], [stored("strands:agent", _internal_state=suspended(True)), stored("strands:agent")], None),
@@ -95,76 +97,6 @@ def test_what_is_asked_for(newest: Any, calls: list[str], beside: list[Any], exp
     assert expected == asked_for(newest, [(name, name) for name in calls], records(*beside))
 
 
-def called(name: str, **arguments: Any) -> Any:
-    return {"type": "tool_call", "id": "a", "name": name, "arguments": json.dumps(arguments)}
-
-
-def opaque(**data: Any) -> Any:
-    return {"type": "opaque", "provider": "x", "data_json": json.dumps(data)}
-
-
-_ORIGINAL = {"id": "d", "name": "delete", "args": {"n": 1}}
-
-
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
-        (opaque(**_AF), Question("", "asks for an approval of delete", "delete", "")),
-        (opaque(type="approval_request", arguments={"n": 1}), Question("", "asks for an approval", "", '{"n": 1}')),
-        (_MCP, Question("delete", "asks for an approval of delete", "delete", "{}")),
-        (
-            called("adk_request_confirmation", originalFunctionCall=_ORIGINAL),
-            Question("a", "asks for an approval of delete", "delete", '{"n": 1}'),
-        ),
-        (
-            called("adk_request_confirmation", originalFunctionCall=_ORIGINAL, toolConfirmation={"hint": "Really?"}),
-            Question("a", "asks for an approval of delete", "delete", "Really?"),
-        ),
-        (called("adk_request_input", message="Which?"), Question("a", "asks a question", "", "Which?")),
-        (called("adk_request_credential", x=1), Question("a", "asks for a credential", "", '{"x": 1}')),
-        (called("delete"), None),
-        (opaque(type="reasoning", of="an approval_request"), None),
-        ({"type": "opaque", "provider": "x", "data_json": "approval_request"}, None),
-        ({"type": "text", "text": "approval_request"}, None),
-    ],
-)
-def test_questions(block: Any, expected: Question | None) -> None:
-    """A question is read from a block as each framework has it."""
-    assert expected == question_in(block)
-
-
-def result(content: Any) -> Any:
-    return {"type": "tool_result", "tool_call_id": "a", "content": content, "is_error": False}
-
-
-@pytest.mark.parametrize(
-    ("block", "tool", "expected"),
-    [
-        (opaque(type="function_approval_response", approved=True), "", Decision("approved", "")),
-        (
-            opaque(type="function_approval_response", approved=False, function_call={"name": "delete"}),
-            "",
-            Decision("refused delete", ""),
-        ),
-        (
-            result([opaque(type="mcp_approval_response", approve=False, reason="Not now.")]),
-            "delete",
-            Decision("refused", "Not now."),
-        ),
-        (result('{"confirmed": true}'), "adk_request_confirmation", Decision("approved", "")),
-        (result("the blue one"), "adk_request_input", Decision("answered", "the blue one")),
-        (result('{"confirmed": true}'), "delete", None),
-        (result([{"type": "text", "text": "done"}]), "delete", None),
-        (opaque(type="function_approval_response"), "", None),
-        (opaque(type="other", approved=True, of="approval_response"), "", None),
-        ({"type": "text", "text": "approval_response"}, "", None),
-    ],
-)
-def test_decisions(block: Any, tool: str, expected: Decision | None) -> None:
-    """A decision is read as each framework has it."""
-    assert expected == decision_in(block, tool)
-
-
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
@@ -177,6 +109,8 @@ def test_decisions(block: Any, tool: str, expected: Decision | None) -> None:
         (graph(to="1", task="0000-00", writes=[[-4, "__resume__", '["msgpack","yes"]']]), "answered: yes"),
         (graph(to="1", task="0000-00", writes=[[-4, "__resume__", '["null"]']]), "answered"),
         (graph(to="1", task="fd4a", writes=[[-4, "__resume__", '["msgpack",["yes"]]']]), None),
+        (graph(to="1", writes=[[-3, "__interrupt__", _DEEP]]), "asks a question"),
+        (graph(to="1", task="0000-00", writes=[[-4, "__resume__", _DEEP]]), "answered"),
         (graph(put="1"), None),
         ("[]", None),
     ],
