@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from math import isfinite
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from google.adk.errors import StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.input_validation_error import InputValidationError
-from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 
-from reel import replies, requests
-from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
-from reel.integrations.google_adk.events import FORMAT, events_after, events_at
-from reel.integrations.google_adk.going_back import state_left, those_gone_back, went_back
-from reel.integrations.google_adk.items import messages_of
+from reel import requests
+from reel.base.errors import Exists, InvalidMessage, InvalidParams, NotFound, TooLarge
+from reel.integrations.google_adk.appending import CLIENT, Written, append, confirm
 from reel.integrations.google_adk.session_agents import (
     APP,
-    SESSION,
     USER,
-    Deltas,
     SessionAgents,
     agent_of,
     agents_of,
     checked,
     deltas_of,
-    is_id,
     records,
     shared_of,
-    state_at,
-    state_in,
     state_of,
 )
+from reel.integrations.google_adk.stored_sessions import CREATED, listed, session_at, set_loaded_from
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.requests import Call
@@ -50,16 +41,8 @@ from reel.sync.client import Client
 R = TypeVar("R")
 Json = dict[str, Any]
 
-_CLIENT: Final = "google-adk"
-# The maximum of log events, and of listed agents, on a page.
+# The maximum of listed agents on a page.
 _PAGE: Final = 10_000
-# The tag with the creation time of a session.
-_CREATED: Final = "adk_created"
-# The events that other clients may add during a run without making the session stale.
-_ADDED: Final = frozenset({"user", "assistant", "tool_call", "tool_result", "note", "usage", "mark"})
-_STALE: Final = (
-    "the session has been modified in storage since it was loaded; load it again before you append more events"
-)
 
 
 class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framework's types are not read
@@ -81,7 +64,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
     def __init__(self, *, socket: str | None = None, autostart: bool = False, prefix: str = "adk/") -> None:
         named(prefix, "app")
         self._prefix = prefix
-        self._worker = Worker(socket, autostart=autostart, name=_CLIENT)
+        self._worker = Worker(socket, autostart=autostart, name=CLIENT)
 
     def agent_name(self, app_name: str, user_id: str | None = None, session_id: str | None = None) -> str:
         """Return the name of the agent of a session, or of the agent that holds the state of a user or an app."""
@@ -105,7 +88,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
         agents = self._agents(app_name, user_id, own_id)
         created = platform_time.get_time()
         deltas = deltas_of(state or {})
-        tags = {**agents.session.tags, _CREATED: repr(created)}
+        tags = {**agents.session.tags, CREATED: repr(created)}
 
         def make(client: Client) -> Session:
             own: list[Call[Any]] = [requests.create(agents.session.name, tags=tags)]
@@ -118,7 +101,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             head = [result for result in done.results if result.agent == done.results[0].agent][-1].head
             merged = {**deltas.session, **shared_of(agents, partial(state_of, client))}
             made = Session(app_name=app_name, user_id=user_id, id=own_id, state=merged, last_update_time=created)
-            made._storage_update_marker = _marker(done.results[0].agent, head)
+            set_loaded_from(made, done.results[0].agent, head)
             return made
 
         return await self._run(make)
@@ -139,7 +122,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
         def read(client: Client) -> Session | None:
             try:
-                return _session(client, agents, client.agent(agents.session.name), asked)
+                return session_at(client, agents, client.agent(agents.session.name), asked)
             except NotFound:
                 return None
 
@@ -152,7 +135,7 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
 
         def read(client: Client) -> list[Session]:
             rows = [row for page in client.pages(call) for row in page.agents]
-            found = _listed(client, self._prefix, app_name, user_id, rows)
+            found = listed(client, self._prefix, app_name, user_id, rows)
             return sorted(found, key=lambda session: (session.last_update_time, session.user_id, session.id))
 
         return ListSessionsResponse(sessions=await self._run(read))
@@ -193,13 +176,13 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
             raise InputValidationError(f"timestamp: expected a finite number, got {event.timestamp}")
         agents = self._agents(session.app_name, session.user_id, session.id)
         if any(known.id == event.id for known in session.events):
-            await self._run(lambda client: _confirm(client, agents, session))
+            await self._run(lambda client: confirm(client, agents, session))
             return event
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         text = event.model_dump_json(exclude_none=True)
         deltas = deltas_of(event.actions.state_delta if event.actions else {})
-        await self._run(lambda client: _append(client, agents, session, _Written(event, text, deltas)))
+        await self._run(lambda client: append(client, agents, session, Written(event, text, deltas)))
         return self._commit_event_to_session(session, event)
 
     async def close(self) -> None:
@@ -230,182 +213,3 @@ def _as_theirs() -> Iterator[None]:
         yield
     except (InvalidMessage, InvalidParams, TooLarge) as error:
         raise InputValidationError(str(error)) from error
-
-
-class _Written(NamedTuple):
-    """An event, its JSON, and its changes of state."""
-
-    event: Event
-    text: str
-    deltas: Deltas
-
-
-def _append(client: Client, agents: SessionAgents, session: Session, written: _Written) -> None:
-    try:
-        agent, head = _known(client, agents.session.name, session)
-        while True:
-            try:
-                done = agents.commit(client, _parts(agent, written, head), written.deltas)
-                break
-            except Conflict as error:
-                head = _passed_over(client, agent, head, error)
-    except NotFound:
-        raise SessionNotFoundError(f"Session {session.id} not found.") from None
-    own = [result for result in done.results if result.agent == done.results[0].agent]
-    session.last_update_time = written.event.timestamp
-    session._storage_update_marker = _marker(own[0].agent, own[-1].head)
-
-
-def _confirm(client: Client, agents: SessionAgents, session: Session) -> None:
-    """Refuse an event that is there already, if the session has changed since it was loaded."""
-    try:
-        _require_unchanged(client, *_known(client, agents.session.name, session))
-    except NotFound:
-        raise SessionNotFoundError(f"Session {session.id} not found.") from None
-
-
-def _parts(agent: str, written: _Written, head: int) -> list[Call[Any]]:
-    """Return the commands that write to the session."""
-    event, text, deltas = written
-    added = requests.add_items(
-        agent,
-        f"[{text}]",
-        FORMAT,
-        messages=[messages_of(json.loads(text))],
-        sent=[max(0, int(event.timestamp * 1000))],
-        if_seq=head,
-    )
-    return [added, requests.add(agent, records(deltas.session))] if deltas.session else [added]
-
-
-def _marker(agent: str, head: int) -> str:
-    return f"{agent}:{head}"
-
-
-def _known(client: Client, name: str, session: Session) -> tuple[str, int]:
-    """Return the agent that a session was loaded from, and its head at that time.
-
-    Raises:
-            StaleSessionError: the session does not tell, and is older than the stored state.
-    """
-    agent, _, head = (session._storage_update_marker or "").partition(":")
-    if head.isdecimal():  # otherwise another service, with its own markers, loaded it
-        return agent, int(head)
-    found = client.agent(name)
-    newest = events_at(client, found.id, found.head, 1)
-    is_newest = not newest or (session.events and session.events[-1].id == newest[-1].id)
-    if newest and newest[-1].timestamp > session.last_update_time and not is_newest:
-        raise StaleSessionError(_STALE)
-    return found.id, found.head
-
-
-def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:
-    """Return the current head, if only programs other than the framework have written since an earlier head.
-
-    Raises:
-        StaleSessionError: the session has changed since.
-    """
-    if "head" not in error.data:
-        raise StaleSessionError(_STALE)
-    return _require_unchanged(client, agent, head)
-
-
-def _require_unchanged(client: Client, agent: str, head: int) -> int:
-    """Return the current head, as above."""
-    page = client.history(agent, since=head, limit=_PAGE)
-    if page.more or page.head < head:
-        raise StaleSessionError(_STALE)
-    if any(event["client"] == _CLIENT or event["kind"] not in _ADDED for event in page.events):
-        raise StaleSessionError(_STALE)
-    return page.head
-
-
-def _session(client: Client, agents: SessionAgents, about: replies.AgentInfo, asked: GetSessionConfig) -> Session:
-    """Return a session as it is at the head of its agent.
-
-    Raises:
-        NotFound: it was deleted in the meantime, even if another one has this name.
-    """
-    agent, head = about.id, about.head
-    count, after = asked.num_recent_events, asked.after_timestamp
-    events = events_after(client, agent, head, after) if after is not None else events_at(client, agent, head, count)
-    if count is not None:
-        events = events[-count:] if count else []
-    newest = events[-1:] or events_at(client, agent, head, 1)
-    app_name, user_id, session_id = agents.ids
-    found = Session(
-        app_name=app_name,
-        user_id=user_id,
-        id=session_id,
-        state={**_state_of_session(client, agent, head), **shared_of(agents, partial(state_of, client))},
-        events=events,
-        last_update_time=newest[-1].timestamp if newest else _created(about),
-    )
-    found._storage_update_marker = _marker(about.id, head)
-    return found
-
-
-def _state_of_session(client: Client, agent: str, head: int) -> Json:
-    """Return the state of a session itself, without that of events that were taken back."""
-    return state_left(client, agent, head) if went_back(client, agent, head) else state_at(client, agent, head)
-
-
-def _created(about: replies.AgentInfo | replies.AgentRow) -> float:
-    """Return the creation time of a session."""
-    with suppress(KeyError, ValueError):
-        if isfinite(found := float(about.tags[_CREATED])):
-            return found
-    return about.created / 1000  # another client has changed the tags
-
-
-def _listed(
-    client: Client, prefix: str, app_name: str, user_id: str | None, rows: list[replies.AgentRow]
-) -> Iterator[Session]:
-    """Yield the sessions of an app without their events.
-
-    Args:
-        client: reads data that the rows lack.
-        prefix: the prefix of the agents' names.
-        app_name: the app.
-        user_id: the user whose agents were listed; ``None`` if those of all users were.
-        rows: the agents with the tags of the app and of the user, including their values.
-    """
-    states: dict[str, Json] = {}
-    # Of several agents with the same name, the living one is used, or else the one changed last.
-    for row in sorted(rows, key=lambda row: (row.alive, row.updated)):
-        if SESSION not in row.tags:
-            with suppress(NotFound):
-                states[row.name] = state_in(client, row)
-    if user_id is not None:
-        app = agent_of(prefix, app_name).name
-        states[app] = state_of(client, app)
-    found = [(row, agents) for row in rows if row.alive and (agents := _agents_in(prefix, row)) is not None]
-    back = those_gone_back(client, [row.id for row, _ in found])
-    for row, agents in found:
-        with suppress(NotFound):  # it was deleted in the meantime
-            # A clone may have inherited what was taken back.
-            is_plain = row.id not in back and row.source is None
-            own = state_in(client, row) if is_plain else _state_of_session(client, row.id, row.head)
-            shared = shared_of(agents, lambda agent: states.get(agent, {}))
-            yield _without_events(agents, row, {**own, **shared})
-
-
-def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
-    """Return the agents of the session whose own agent a row is; ``None`` if it is of no session."""
-    app_name, user_id, session_id = (row.tags.get(tag) for tag in (APP, USER, SESSION))
-    if not (is_id(app_name) and is_id(user_id) and is_id(session_id)):
-        return None
-    # A clone has the tags of its source, and another id in its name.
-    for each in (str(session_id), row.name.rpartition("/")[2]):
-        agents = agents_of(prefix, (str(app_name), str(user_id), each))
-        if row.name == agents.session.name:
-            return agents
-    return None
-
-
-def _without_events(agents: SessionAgents, row: replies.AgentRow, state: Json) -> Session:
-    app_name, user_id, session_id = agents.ids
-    changed = _created(row) if row.updated == row.created else row.updated / 1000
-    found = Session(app_name=app_name, user_id=user_id, id=session_id, state=state, last_update_time=changed)
-    found._storage_update_marker = _marker(row.id, row.head)
-    return found
