@@ -50,12 +50,6 @@ def _closed() -> Iterator[None]:
 
 
 @pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as made:
-        yield made
-
-
-@pytest.fixture
 def store(daemon: Daemon, session: UUID) -> Iterator[ReelFileStore]:
     made = ReelFileStore(session, socket=daemon.socket)
     yield made

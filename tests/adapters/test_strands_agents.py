@@ -54,12 +54,6 @@ def repository(daemon: Daemon) -> Iterator[ReelSessionRepository]:
     made.close()
 
 
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[Client]:
-    with daemon.client() as made:
-        yield made
-
-
 @tool  # type: ignore[untyped-decorator]
 def look_up(word: str) -> str:
     """Look up a word."""
