@@ -238,16 +238,22 @@ def test_title(tmp_path: Path, given: str, title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "block"),
+    ("provider", "metadata", "block"),
     [
-        ({"anthropic": {"redactedData": "x"}}, {"type": "redacted_thinking", "data": "x", "provider": "anthropic"}),
-        ({}, {"type": "thinking", "text": "Hm", "provider": "anthropic"}),
+        (
+            "anthropic",
+            {"anthropic": {"redactedData": "x"}},
+            {"type": "redacted_thinking", "data": "x", "provider": "anthropic"},
+        ),
+        ("anthropic", {}, {"type": "thinking", "text": "Hm", "provider": "anthropic"}),
+        ("moonshotai", {}, {"type": "thinking", "text": "Hm", "provider": "openai"}),
+        ("", {}, {"type": "thinking", "text": "Hm", "provider": "opencode"}),
     ],
 )
-def test_reasoning(metadata: Any, block: Any) -> None:
-    """Reasoning goes back to its provider in the provider's form."""
+def test_reasoning(provider: str, metadata: Any, block: Any) -> None:
+    """Reasoning goes back to its provider in the provider's form, which is that of Chat Completions for most."""
     part = {"type": "reasoning", "text": "Hm", "providerMetadata": metadata}
-    (step,) = Messages(Counts()).read({"role": "assistant", "providerID": "anthropic"}, "m", [("p", part)])
+    (step,) = Messages(Counts()).read({"role": "assistant", "providerID": provider}, "m", [("p", part)])
 
     assert isinstance(step, Said)
     assert [block] == step.parts[0].blocks

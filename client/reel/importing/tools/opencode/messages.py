@@ -10,12 +10,15 @@ from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import as_map, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
+from reel.providers.openai import PROVIDER as OPENAI
 from reel.said.blocks import check_name
 
 # A message, its id in the source, and its parts with their ids.
 Message: TypeAlias = tuple[Json, str, list[tuple[str, Json]]]
 
 PROVIDER = "opencode"
+# The providers whose reasoning is not that of Chat Completions, as opencode calls them.
+_OWN_FORMATS = ("anthropic", "amazon-bedrock", "google", "google-vertex", "google-vertex-anthropic")
 # The prompt that opencode sends in place of the compacted messages; the summary is its answer.
 _COMPACTION = "What did we do so far?"
 _IGNORED_PARTS = {
@@ -366,4 +369,5 @@ def _thinking(part: Json, provider: str, model: str) -> Json:
         data = encode({**item, "encrypted_content": encrypted})
         return {"type": "opaque", "provider": "openai", "data_json": data, **of_model}
     kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
-    return {"type": "thinking", "text": part["text"], "provider": provider, **of_model, **kept}
+    by = provider if provider in (PROVIDER, *_OWN_FORMATS) else OPENAI
+    return {"type": "thinking", "text": part["text"], "provider": by, **of_model, **kept}
