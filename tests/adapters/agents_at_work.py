@@ -601,11 +601,17 @@ class GeminiCli(Session):
     def _type(self, text: str) -> None:
         self._screen.run("send-keys", "-l", text)
         deadline = time.monotonic() + PATIENCE
+        while self._is_empty():
+            assert time.monotonic() < deadline, self._screen.lines()
+            time.sleep(_PAUSE)  # between two looks
         # A return that comes together with the text is a part of it, and one that comes too early is lost.
-        while not any(_EMPTY in line for line in self._screen.lines()):
+        while not self._is_empty():
             assert time.monotonic() < deadline, self._screen.lines()
             time.sleep(1)  # nothing tells when its screen takes keys again
             self._screen.run("send-keys", "Enter")
+
+    def _is_empty(self) -> bool:
+        return any(_EMPTY in line for line in self._screen.lines())
 
     def _file(self) -> str:
         pattern = f".gemini/tmp/*/chats/session-*-{self._id[:8]}.jsonl"
@@ -651,7 +657,8 @@ class GeminiCli(Session):
         """Gemini CLI lets nobody give a title."""
 
     def close(self) -> None:
-        self._type("/quit")
+        with suppress(subprocess.CalledProcessError):  # its screen is gone with it
+            self._type("/quit")
         self._ended()
 
     def kill(self) -> None:
