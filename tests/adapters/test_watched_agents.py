@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -275,10 +275,16 @@ class Report:
 
     Args:
         home: where the agents have their files.
+        asked: all requests.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, asked: Sequence[Asked]) -> None:
         self._files = [path.read_bytes() for path in home.glob(".*/**/*") if path.is_file()]
+        # What the agents have sent as the result of each call.
+        self._results: defaultdict[str, set[str]] = defaultdict(set)
+        for kind, *values in (block for each in asked for block in blocks_of(each.api, each.body)):
+            if kind == "result":
+                self._results[values[0]].add(values[1])
         self.counts: Counter[tuple[str, str]] = Counter()
         self.differences: list[str] = []
 
@@ -294,15 +300,19 @@ class Report:
             self.counts[tool, "equal"] += 1
         elif not asked.is_whole and any(state[: len(want)] == want for state in found):
             self.counts[tool, "cut, and equal up to its answer"] += 1
-        elif not all(self._is_written(block[1]) for block in whole if block[0] == "call"):
+        elif not all(map(self._is_written, whole)) or (not asked.is_whole and any(map(self._is_forgotten, want))):
             self.counts[tool, "lost by the agent when it was killed"] += 1
         else:
             self.counts[tool, "not equal"] += 1
             self.differences.append(_difference(tool, asked, whole, found))
 
-    def _is_written(self, call: str) -> bool:
+    def _is_written(self, block: Block) -> bool:
         """Whether an agent has written a call to its files; what it had in memory only is gone."""
-        return any(call.encode() in file for file in self._files)
+        return block[0] != "call" or any(block[1].encode() in file for file in self._files)
+
+    def _is_forgotten(self, block: Block) -> bool:
+        """Whether it is a result of which the agent said something else at another time: it had not written it."""
+        return block[0] == "result" and len(self._results[block[1]]) > 1
 
 
 def _difference(tool: str, asked: Asked, want: Sequence[Block], found: dict[tuple[Block, ...], str]) -> str:
@@ -370,7 +380,7 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
                 thread.join()
             differences = until_alike(daemon, imported_afresh(tmp_path))
         with daemon.client() as client:
-            states, report = States(client), Report(tmp_path)
+            states, report = States(client), Report(tmp_path, provider.asked)
             for asked in provider.asked:
                 tool = of_tool(asked.program)
                 report.compare(AGENTS[tool].tool, asked, states)
