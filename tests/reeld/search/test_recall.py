@@ -50,8 +50,20 @@ QUESTIONS = (
     ("econnrefused 5432", 14),
     ("how was the icon made", 15),
 )
-# Words of questions that many other texts have as well, and several of them: what is rare must count for more.
-COMMON = ("user", "session", "module", "test", "schema", "command", "disk", "server")
+# What other texts have of the questions, again and again: what is rare must count for more.
+COMMON = (
+    "fail",
+    "choosing files",
+    "session token",
+    "module missing",
+    "test clock",
+    "build disk space",
+    "made",
+    "fetch",
+)
+# How the questions begin, and other questions that begin alike: that must not count.
+BEGINNINGS = ("why did the", "when does the", "where did we", "why was my", "how was the")
+ENDINGS = ("work", "engine", "weather", "answer")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +71,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     """An index of what was said, between others that have the frequent words."""
     others = [f"the file {number} is in the list, and so is the user of it" for number in range(40)]
     others += [f"{' and the '.join(some)}, {' and '.join(some)}" for some in combinations(COMMON, 3)]
+    others += [f"{beginning} {ending}?" for beginning in BEGINNINGS for ending in ENDINGS]
     with closing(Index(tmp_path_factory.mktemp("index"), [*SAID, *others])) as opened:
         yield opened
 
