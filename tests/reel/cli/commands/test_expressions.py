@@ -14,6 +14,8 @@ from reel.replies import Expression, Hit
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory, until_indexed
 
+from .test_processes import on_terminal
+
 
 @pytest.fixture(scope="module")
 def without_re2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -78,6 +80,15 @@ def test_pages_of_large_texts(client: Client) -> None:
 
     assert [[7, 6, 5, 4, 3], [2, 1]] == sizes  # the first event may match: it is in no block of trigrams yet
     assert [7, 6, 5, 4, 3, 2] == [hit.seq for hit in found(client, "agent:large /d(ab)c/")]
+
+
+def test_what_would_find_something(client: Client) -> None:
+    """At a terminal, a query without hits is told what less of it would find, also if that has an expression."""
+    query = r"agent:demo nothing /get\w+Name/"
+
+    told = on_terminal("--socket", str(client.path), "search", query)
+
+    assert f"reel: no matches for {query}; 2 without nothing\n" == told
 
 
 @pytest.mark.usefixtures("without_re2")

@@ -157,7 +157,7 @@ def more_by(ctx: Context, query: str) -> str:
     """Return what a query without hits would find with its words as prefixes, or without one of its parts."""
     told = []
     for how, other in _others(query):
-        page = ctx.client.call(search_for(ctx, other, _COUNTED))
+        page = next(pages(ctx.client, search_for(ctx, other, _COUNTED)))
         if page.hits:
             told.append(f"{len(page.hits)}{'+' if page.more else ''} {how}")
     return f"; {', '.join(told)}" if told else ""
