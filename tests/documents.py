@@ -32,7 +32,7 @@ _OTHERS = {
     "ping": "`pong`",
     "methods": "`methods`",
     "facts": "`agent` `name` `lines`",
-    "hits": "`hits` `lines` `more` `next?` `behind`",
+    "hits": "`hits` `lines` `more` `behind` `next?` `instead?` `partial?`",
     "answer": "`agent` `head` `seq` `text` `language`",
     "call_async": "the push `reply`",
     "stats": "counters and sizes",
