@@ -61,9 +61,9 @@ async def _page(services: Services, wanted: Criteria, asked: params.Search) -> H
     first, *others = asked.after or (None,)
     if asked.order is None and not asked.candidates:
         return await services.search.pages.newest(wanted, asked.limit, first, look)
-    # A pattern is looked for in every event with the words, not only in the best ones. And without words, nothing tells
-    # which hits are better.
-    if asked.order in {None, "newest"} or wanted.patterns or not wanted.query.groups:
+    # A pattern is looked for in every event with the words, not only in the best ones; so is a candidate. And without
+    # words, nothing tells which hits are better.
+    if asked.candidates or asked.order == "newest" or wanted.patterns or not wanted.query.groups:
         before = _END if first is None else Place(others[0] if others else _END.said, first)
         return await services.search.pages.latest(wanted, asked.limit, before, look)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def client(without_re2: None) -> Iterator[Client]:  # noqa: ARG001 - it is for t
                 opened.add(
                     "demo", ["call getUserName()", "call setUserName()", f"{'x' * 900} getItName", "é"], create=True
                 )
-                opened.add("large", ["abcd" * 60_000 for _ in range(6)], create=True)
+                opened.add("large", [f"{'abcd' * 60_000} tape" for _ in range(6)], create=True)
                 until_indexed(opened)
                 yield opened
         finally:
@@ -80,6 +81,14 @@ def test_pages_of_large_texts(client: Client) -> None:
 
     assert [[7, 6, 5, 4, 3], [2, 1]] == sizes  # the first event may match: it is in no block of trigrams yet
     assert [7, 6, 5, 4, 3, 2] == [hit.seq for hit in found(client, "agent:large /d(ab)c/")]
+
+
+@pytest.mark.parametrize("order", ["newest", "best", "fresh", None])
+def test_candidates_without_an_expression(client: Client, order: Any) -> None:
+    """Whatever the order, no hit is lost where a page of large texts ends."""
+    call = requests.search("agent:large tape", candidates=True, order=order, limit=100)
+
+    assert [[7, 6, 5, 4, 3], [2]] == [[hit.seq for hit in page.hits] for page in client.pages(call)]
 
 
 def test_what_would_find_something(client: Client) -> None:
