@@ -199,13 +199,13 @@ class Shown(NamedTuple):
     done: int
 
 
-def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Sequence[int]) -> Shown:
-    """Return hits as clients receive them, as many as there is time for.
+def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Sequence[int], room: int = ROOM) -> Shown:
+    """Return hits as clients receive them, as many as there is time for; whole texts until they exceed the room.
 
     Liveness is determined now. Hits whose liveness has changed in the meantime, and no longer matches, are left out.
     """
     hits: list[dict[str, Any]] = []
-    ends, room = time.monotonic() + _SECONDS, ROOM
+    ends = time.monotonic() + _SECONDS
     for done, event_id in enumerate(events):
         row = log_of(connection).execute(_HIT, (event_id,)).fetchone()
         if row is None:

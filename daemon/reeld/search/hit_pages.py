@@ -276,11 +276,13 @@ class HitPages:
     async def _show(self, look: Look, events: Sequence[int]) -> finding.Shown:
         """Return the hits of events; of whole texts as many as there is room for."""
         hits: list[dict[str, Any]] = []
-        paths, done = Paths(), 0
-        while done < len(events) and sum(len(hit.get("text", "")) for hit in hits) < finding.ROOM:
-            some = await self._index.read(partial(finding.shown, look=look, paths=paths, events=events[done:]))
+        paths, done, room = Paths(), 0, finding.ROOM
+        while done < len(events) and room >= 0:
+            job = partial(finding.shown, look=look, paths=paths, events=events[done:], room=room)
+            some = await self._index.read(job)
             hits += some.hits
             done += some.done
+            room -= sum(len(hit.get("text", "")) for hit in some.hits)
         return finding.Shown(hits, done)
 
 

@@ -7,11 +7,12 @@ from typing import TypeVar
 
 import pytest
 
-from reeld.search import hit_pages, ranking, volumes
+from reeld.search import finding, hit_pages, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, HitPages, Start
 from reeld.search.query import parse_query
+from reeld.search.volumes import Place
 from tests.patience import PATIENCE
 from tests.reeld.search.test_ranking import Index
 
@@ -111,6 +112,20 @@ async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pyt
 
         assert [[0], [6], [5]] == [places(said, page) for page in pages]
         assert [True, True, False] == [page.next is not None for page in pages]
+
+
+@pytest.mark.parametrize("seconds", [PATIENCE, -1.0])
+async def test_room_for_whole_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """A page ends with the first text beyond the room, however many jobs show it, and the next one goes on there."""
+    monkeypatch.setattr(finding, "_SECONDS", seconds)
+    monkeypatch.setattr(finding, "ROOM", 20)
+    with closing(filled(tmp_path, ["tape deck"] * 5)) as said:
+        pages = HitPages(Read(said))
+        first = await pages.latest(Criteria(parse_query("tape")), 10, Place(5, 0), Look(whole=True))
+        event, when = map(int, str(first.next).split("."))
+        second = await pages.latest(Criteria(parse_query("tape")), 10, Place(when, event), Look(whole=True))
+
+        assert [[4, 3, 2], [1, 0]] == [places(said, page) for page in (first, second)]
 
 
 async def test_too_little_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
