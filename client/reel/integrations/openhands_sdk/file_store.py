@@ -164,9 +164,9 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
         """Return whether there is a file or a directory."""
         folder, name = _parts(path)
         if folder == _EVENTS and (marker := _MARKER.fullmatch(name)):
-            return len(self._run(self._names)) == int(marker[1])
+            return self._run(self._count) == int(marker[1])
         if (folder, name) == ("", _EVENTS):
-            return bool(self._run(self._names))
+            return self._run(self._count) > 0
         try:
             self.read(path)
         except FileNotFoundError:
@@ -202,6 +202,10 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
     def _names(self, client: Client) -> Sequence[tuple[int, str]]:
         self._log.update(client)
         return self._log.names
+
+    def _count(self, client: Client) -> int:
+        self._log.update(client)
+        return self._log.count
 
     def _read_event(self, client: Client, event_id: str) -> Json | None:
         self._log.update(client)

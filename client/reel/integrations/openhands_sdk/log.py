@@ -46,6 +46,8 @@ class Log:
         self.exists = False
         # Changes whenever others have changed the events.
         self.version = 0
+        # The seq of the newest event of another client; 0 if there is none.
+        self.newest_foreign = 0
 
     def update(self, client: Client) -> None:
         """Read what is new."""
@@ -57,9 +59,10 @@ class Log:
         if not found and not is_everything:
             return
         if is_everything:
-            self._entries = []
+            self._entries, self.newest_foreign = [], 0
         new = [entry for item in found for entry in _entries(item)]
         self._entries += new
+        self.newest_foreign = next((each.seq for each in reversed(new) if each.is_foreign), self.newest_foreign)
         self.version += is_everything or any(entry.event["id"] not in self._own for entry in new)
         if is_everything or self.newest_foreign or any(_is_first(entry.event) for entry in new):
             self._ordered = self._in_order()
@@ -95,11 +98,6 @@ class Log:
     def newest(self) -> str | None:
         """The id of the newest event that others may follow."""
         return next((event["id"] for event in reversed(self._ordered) if _is_node(event)), None)
-
-    @property
-    def newest_foreign(self) -> int:
-        """The seq of the newest event of another client; 0 if there is none."""
-        return next((entry.seq for entry in reversed(self._entries) if entry.is_foreign), 0)
 
 
 def _entries(item: Any) -> list[Entry]:
