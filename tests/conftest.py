@@ -39,10 +39,11 @@ for _name in ("REEL_AGENT", "REEL_DATABASE", "REEL_SOCKET"):
 # No command that a test runs starts a daemon, unless the test is about that.
 os.environ["REEL_NO_START"] = "1"
 
-# A shell that is not interactive starts its background jobs with SIGINT ignored. Children inherit that, so a command
-# that a test interrupts would not notice.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that is not interactive starts its background jobs with SIGINT ignored, and nohup ignores SIGHUP. Children
+# inherit that, so a command that a test interrupts would not notice.
+for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _handler)
 
 use_profile()
 
