@@ -205,6 +205,18 @@ def test_unknown_records_are_kept(tmp_path: Path) -> None:
     assert {"hologram": 1, "event_msg/glow": 1, "item_completed/Odd": 1} == rollout.counts.unknown
 
 
+@pytest.mark.parametrize("kind", ["CollabAgentToolCall", "SubAgentActivity", "DynamicToolCall", "ImageGeneration"])
+def test_what_tools_and_agents_did(kind: str, tmp_path: Path) -> None:
+    """What Codex says of a call beside the model's own items is a note, and nothing unknown."""
+    item = {"type": kind, "id": "c1", "status": "completed", "receiver_thread_ids": ["t2"]}
+    rollout = rollout_of(Lines().said("user", "Hi").event("item_completed", item=item), tmp_path)
+
+    (note,) = [step for step in rollout.steps() if isinstance(step, Kept)]
+
+    assert ("note", True) == (note.kind, kind in str(note.data))
+    assert not rollout.counts.unknown
+
+
 def test_discovery(tmp_path: Path) -> None:
     """Rollouts are found in all their places, also archived ones; a fork comes after the thread it began with."""
     Lines("fork", forked_from_id=THREAD).write(tmp_path / "sessions/2026/01/01/rollout-a-fork.jsonl")

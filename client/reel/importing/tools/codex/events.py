@@ -21,7 +21,13 @@ _SHOWN = frozenset(
     }
 )
 # Completed items with data that no item of the model has.
-DONE_ITEMS = frozenset({"CommandExecution", "FileChange", "Extension", "McpToolCall", "WebSearch", "ImageView"})
+DONE_ITEMS = frozenset(
+    {
+        *("CommandExecution", "FileChange", "Extension", "McpToolCall", "DynamicToolCall", "FunctionCallOutput"),
+        *("WebSearch", "ImageView", "ImageGeneration", "CollabAgentToolCall", "SubAgentActivity", "Sleep"),
+        *("EnteredReviewMode", "ExitedReviewMode"),
+    }
+)
 _PROGRESS = frozenset(
     {
         *("task_started", "task_complete", "turn_started", "turn_complete", "agent_reasoning_section_break"),
