@@ -47,7 +47,7 @@ def read_message(found: Json, author: Author, refusals: Refusals) -> list[Json]:
     if found.get("role") != RESULT_ROLE:
         return blocks
     content = shortest([fitting(block, "tool_result", refusals) for block in blocks])
-    return [tool_result(text_in(found, "toolCallId") or "call", content, failed=found.get("isError") is True)]
+    return [tool_result(_id_of(text_in(found, "toolCallId")) or "call", content, failed=found.get("isError") is True)]
 
 
 def read_parts(content: Any, author: Author, refusals: Refusals) -> list[Json]:
@@ -111,7 +111,12 @@ def _image(part: Json, _author: Author, _refusals: Refusals) -> Json | None:
 
 
 def _call(part: Json, _author: Author, _refusals: Refusals) -> Json:
-    return call_block(text_in(part, "id"), text_in(part, "name"), part.get("arguments"))
+    return call_block(_id_of(text_in(part, "id")), text_in(part, "name"), part.get("arguments"))
+
+
+def _id_of(given: str) -> str:
+    """Return the id of a call: of OpenAI's Responses, pi keeps that of the item behind it."""
+    return given.partition("|")[0]
 
 
 def _request(part: Json, _author: Author, _refusals: Refusals) -> Json:

@@ -71,6 +71,17 @@ def test_a_turn(tmp_path: Path) -> None:
     assert ("pi/s", 1785578401000) == (found.source.conversation, found.said[0].sent)
 
 
+def test_an_id_with_that_of_its_item(tmp_path: Path) -> None:
+    """Behind the id of a call, pi keeps that of the item of OpenAI's Responses; its model gets the first one."""
+    call = {"type": "toolCall", "id": "call_1|fc_1", "name": "read", "arguments": {}}
+    made = Session().user("u1", "look").answer("a1", call, api="openai-responses", provider="openai")
+    made.entry("message", "r1", message={"role": "toolResult", "toolCallId": "call_1|fc_1", "content": "none"})
+
+    _, answer, result = read(made, tmp_path).said
+
+    assert ("call_1", "call_1") == (answer.parts[0].blocks[0]["id"], result.parts[0].blocks[0]["tool_call_id"])
+
+
 def test_branches(tmp_path: Path) -> None:
     """A record after an earlier one is a step back; records that are no messages lead to the message before them."""
     made = Session().user("u1", "Hi").answer("a1", "Hello").entry("model_change", "m1", provider="p", modelId="m")
