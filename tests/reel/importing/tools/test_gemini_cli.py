@@ -54,6 +54,19 @@ def test_a_turn(tmp_path: Path) -> None:
     assert (("result/c1", [{**block, "provider_metadata": kept}]),) == results.parts
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_an_id_behind_the_name_of_its_tool(again: bool, tmp_path: Path) -> None:
+    """Gemini CLI writes the name of a tool before an id, and sends the id without it; refs stay as they are."""
+    made = Lines().user("u1", "Hi").answer("a1", "", toolCalls=[made_call("ls__c1", "x")])
+    if again:
+        made.user("r1", [part("ls", "ls__c1", output="x")])
+
+    answer, result = [step for step in read(made, tmp_path) if isinstance(step, Said)][1:]
+
+    assert [("a1/ls__c1", "c1")] == [(given.ref, given.blocks[0]["id"]) for given in answer.parts]
+    assert [("result/ls__c1", "c1")] == [(given.ref, given.blocks[0]["tool_call_id"]) for given in result.parts]
+
+
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 def test_messages_without_ids(tmp_path: Path, suffix: str) -> None:
     """A message without an id, as converters write them, is identified by its number: two may say the same."""

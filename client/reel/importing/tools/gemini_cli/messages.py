@@ -142,7 +142,7 @@ def _answer(found: Json, reader: Parts) -> list[Message]:
         said = [*_thoughts(found, model), *said]
     calls = _calls([block for block in blocks if block["type"] == "tool_call"], made)
     parts = [("", said)] if said else []
-    parts += [(f"/{call['id']}", [call]) for call in calls]
+    parts += [(f"/{call['id']}", [{**call, "id": _sent_id(call["id"], call["name"])}]) for call in calls]
     if not parts:
         return []
     text = _INVISIBLE.sub("", "".join(block["text"] for block in said if block["type"] == "text")).strip()
@@ -150,7 +150,7 @@ def _answer(found: Json, reader: Parts) -> list[Message]:
     tokens = map_in(found, "tokens")
     answer = Message(ref, ref, "assistant", tuple(parts), digest(text), metadata, sent, tokens=tokens)
     results = [result for call in made if (result := _recorded_result(call, reader)) is not None]
-    return [answer, *_results(ref, results, sent)]
+    return [answer, *_results(ref, results, made, sent)]
 
 
 def _thoughts(found: Json, model: str) -> Iterator[Json]:
@@ -206,20 +206,37 @@ def _split(parts: list[Any], place: str, reader: Parts) -> tuple[list[Json], lis
     return results, others
 
 
-def _results(ref: str, results: list[Json], sent: int | None) -> list[Message]:
+def _sent_id(call_id: str, name: str) -> str:
+    """Return the id of a call for its model: Gemini CLI has written the tool's name before it, with two underscores."""
+    return call_id.removeprefix(f"{name}__") or call_id
+
+
+def _results(ref: str, results: list[Json], named: list[Json], sent: int | None) -> list[Message]:
+    """Return the message with some results.
+
+    Args:
+        ref: the id of its record.
+        results: the results, by the ids in the record.
+        named: what has the names of the tools beside these ids.
+        sent: when it was recorded.
+    """
     if not results:
         return []
+    names = {text_in(each, "id"): text_in(each, "name") for each in named}
     by_call = {block["tool_call_id"]: block for block in results}
     key = "results:" + " ".join(sorted(by_call))
     made = digest(*(encode(by_call[call], ascii_only=True) for call in sorted(by_call)))
-    parts = tuple((f"/{call}", [block]) for call, block in by_call.items())
+    parts = tuple(
+        (f"/{call}", [{**block, "tool_call_id": _sent_id(call, names.get(call, ""))}])
+        for call, block in by_call.items()
+    )
     return [Message(ref, key, "tool", parts, made, {}, sent)]
 
 
 def _of_user(found: Json, parts: list[Any], reader: Parts) -> list[Message]:
     ref, sent = text_in(found, "id"), milliseconds(found.get("timestamp"))
     results, blocks = _split(parts, ref, reader)
-    messages = _results(ref, results, sent)
+    messages = _results(ref, results, [map_in(part, "functionResponse") for part in parts], sent)
     blocks = [block for block in blocks if block != text_block("")]
     if blocks:
         text = _text_of(blocks)
