@@ -563,8 +563,9 @@ class Pi(Session):
         self._talk.kill()
 
 
-# What Gemini CLI shows where nothing is typed.
+# What Gemini CLI shows where nothing is typed, and at the end of a compaction.
 _EMPTY = "Type your message"
+_COMPACTED = ("compressed from", "not beneficial", "Nothing to compress")
 
 
 class GeminiCli(Session):
@@ -636,7 +637,7 @@ class GeminiCli(Session):
 
     def compact(self) -> None:
         self._type("/compress")
-        self._screen.shows_anywhere("compressed from")
+        self._screen.shows_anywhere(*_COMPACTED)
 
     def rewind(self) -> None:
         before = self._file().count("$rewindTo")

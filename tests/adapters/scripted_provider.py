@@ -277,6 +277,8 @@ class _Writer:
         self.number = number
         self.model = body.get("model", "fake")
         self.path = path
+        # Gemini CLI keeps a summary only if it has fewer tokens than what was asked.
+        self.tokens = len(json.dumps(body)) // 3
         self.said: list[Block] = []
 
     def id_of_call(self) -> str:
@@ -474,7 +476,7 @@ class _Gemini(_Writer):
     def _chunk(self, part: Event, reason: str | None = None) -> Event:
         done = {"finishReason": reason} if reason else {}
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **done}
-        usage = {"promptTokenCount": 100, "candidatesTokenCount": 50, "totalTokenCount": 150}
+        usage = {"promptTokenCount": self.tokens, "candidatesTokenCount": 50, "totalTokenCount": self.tokens + 50}
         kept = {"modelVersion": "fake", "responseId": f"r{self.number}", "usageMetadata": usage}
         return {"candidates": [candidate], **kept}
 

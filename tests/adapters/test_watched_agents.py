@@ -251,7 +251,7 @@ class States:
                         then = [_THEN] if event["kind"] == "assistant" else None
                         # Inside a turn, `at` alone means its end.
                         body = self._client.render(
-                            row.id, api, at=seq, upto=seq, then=then, dialect=_DIALECTS.get(api)
+                            row.id, api, at=seq, upto=seq, then=then, **_AS_ASKED.get(api, {})
                         ).body
                         blocks = blocks_of(api, json.loads(body))
                         yield answered(blocks) if then else tuple(blocks), f"{row.name}@{seq}"
@@ -265,8 +265,8 @@ def answered(blocks: list[Block]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-# Of Chat Completions, a server that takes the reasoning back, as the agents' settings say.
-_DIALECTS: dict[str, Any] = {"openai-chat": "kimi"}
+# Of Chat Completions, a server that takes all reasoning back, and nothing in its place: the agents' settings say so.
+_AS_ASKED: dict[str, Any] = {"openai-chat": {"dialect": "qwen", "extra": {"preserve_thinking": True}}}
 _THEN: NewMessage = {"role": "user", "content": "And then?"}
 
 

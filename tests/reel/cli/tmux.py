@@ -41,9 +41,9 @@ class Tmux:
         """Wait until there is a line that begins with each of some texts; return all lines of that moment."""
         return self._until(lambda lines: all(any(line.startswith(text) for line in lines) for text in wanted))
 
-    def shows_anywhere(self, wanted: str) -> None:
-        """Wait until there is a line with a text in it."""
-        self._until(lambda lines: any(wanted in line for line in lines))
+    def shows_anywhere(self, *wanted: str) -> None:
+        """Wait until there is a line with one of some texts in it."""
+        self._until(lambda lines: any(text in line for text in wanted for line in lines))
 
     def ends_with(self, *wanted: str) -> None:
         """Wait until these are the last lines."""
