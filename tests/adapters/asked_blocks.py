@@ -13,6 +13,11 @@ Block = tuple[Any, ...]
 _PASSING = re.compile(r"<(system-reminder|session_context|environment_context|permissions|skills_instructions)")
 # Formats without a mark for a call that failed: reel writes it in front.
 _FAILED = "Error: "
+# What Gemini CLI sends between a prompt and the results before it if an answer did not end; it is not in its files.
+_CUT = ("assistant", "[The previous response was interrupted before it completed.]")
+# What reel renders there, and for each call without a result.
+_NOTED = ("assistant", "(noted)")
+_NO_RESULT = re.compile(r'({"error": ")?No result: ')
 
 
 def blocks_of(api: str, body: dict[str, Any]) -> list[Block]:
@@ -21,6 +26,34 @@ def blocks_of(api: str, body: dict[str, Any]) -> list[Block]:
     # Programs give the results of parallel calls in the order in which they came, reel in that of the calls.
     runs = (list(run) for _, run in groupby(found, lambda block: block[0]))
     return [block for run in runs for block in (sorted(run) if run[0][0] == "result" else run)]
+
+
+def sent_by(tool: str, api: str, body: dict[str, Any]) -> list[Block]:
+    """Return the blocks of a request of a program, without what it sends otherwise than it keeps it."""
+    found = blocks_of(api, body)
+    if tool != "gemini-cli":
+        return found
+    # Once it is resumed, it sends each result twice: that of the call, and that of the message after it.
+    before = [None, *found]
+    return [
+        block
+        for block, last in zip(found, before, strict=False)
+        if block != _CUT and (block[0], block) != ("result", last)
+    ]
+
+
+def rendered(api: str, body: dict[str, Any]) -> list[Block]:
+    """Return the blocks of a request that reel renders, without what keeps a prompt apart from results."""
+    return [block for block in blocks_of(api, body) if (api, block) != ("gemini", _NOTED)]
+
+
+def without_end(blocks: list[Block], then: str) -> list[Block]:
+    """Return the blocks of a rendering without the question at its end, and the results that are made up before it."""
+    assert ("user", then) == blocks[-1]
+    end = len(blocks) - 1
+    while end and blocks[end - 1][0] == "result" and _NO_RESULT.match(blocks[end - 1][2]):
+        end -= 1
+    return blocks[:end]
 
 
 def _is_passing(block: Block) -> bool:
@@ -112,11 +145,6 @@ def _chat(body: dict[str, Any]) -> Iterator[Block]:
                 yield ("call", call["id"], call["function"]["name"], _arguments(call["function"]["arguments"]))
 
 
-def _own_id(value: dict[str, Any]) -> str:
-    """Return the id of a call: Gemini CLI keeps it after the name of the tool, and sends it without."""
-    return str(value.get("id", "")).removeprefix(f"{value['name']}__")
-
-
 def _gemini(body: dict[str, Any]) -> Iterator[Block]:
     for content in body.get("contents", []):
         role = "assistant" if content.get("role") == "model" else "user"
@@ -125,10 +153,10 @@ def _gemini(body: dict[str, Any]) -> Iterator[Block]:
                 continue
             if "functionCall" in part:
                 call = part["functionCall"]
-                yield ("call", _own_id(call), call["name"], _arguments(call.get("args")))
+                yield ("call", call.get("id", ""), call["name"], _arguments(call.get("args")))
             elif "functionResponse" in part:
                 given = part["functionResponse"]
-                yield ("result", _own_id(given), json.dumps(given.get("response"), sort_keys=True))
+                yield ("result", given.get("id", ""), json.dumps(given.get("response"), sort_keys=True))
             elif "text" in part:
                 yield (role, part["text"].strip())
             else:

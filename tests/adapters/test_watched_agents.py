@@ -27,7 +27,7 @@ from reel.said.formats import Format
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.adapters.agents_at_work import AGENTS, Place, Session
-from tests.adapters.asked_blocks import Block, blocks_of
+from tests.adapters.asked_blocks import Block, blocks_of, rendered, sent_by, without_end
 from tests.adapters.programs import program
 from tests.adapters.scripted_provider import (
     Answer,
@@ -244,7 +244,7 @@ class States:
     def _read(self, tool: str, api: Format) -> Iterator[tuple[tuple[Block, ...], str]]:
         for page in self._client.pages(requests.agents(prefix=f"{tool}/")):
             for row in page.agents:
-                for events in self._client.pages(requests.history(row.id, kinds=["user", "assistant"])):
+                for events in self._client.pages(requests.history(row.id, kinds=["user", "assistant", "tool_result"])):
                     for event in events.events:
                         seq = event["seq"]
                         # Thinking at the very end is not sent; a question after an answer shows it.
@@ -253,16 +253,8 @@ class States:
                         body = self._client.render(
                             row.id, api, at=seq, upto=seq, then=then, **_AS_ASKED.get(api, {})
                         ).body
-                        blocks = blocks_of(api, json.loads(body))
-                        yield answered(blocks) if then else tuple(blocks), f"{row.name}@{seq}"
-
-
-def answered(blocks: list[Block]) -> tuple[Block, ...]:
-    """Return blocks without the question after them, and the results that a rendering adds for calls without one."""
-    assert ("user", _THEN["content"]) == blocks.pop()
-    while blocks and blocks[-1][0] == "result" and blocks[-1][2].startswith("No result: "):
-        blocks.pop()
-    return tuple(blocks)
+                        blocks = rendered(api, json.loads(body))
+                        yield tuple(without_end(blocks, str(_THEN["content"])) if then else blocks), f"{row.name}@{seq}"
 
 
 # Of Chat Completions, a server that takes all reasoning back, and nothing in its place: the agents' settings say so.
@@ -294,7 +286,7 @@ class Report:
             self.counts[tool, "of no conversation, or failed"] += 1
             return
         found = states.of(tool, asked.api)
-        want = tuple(blocks_of(asked.api, asked.body))
+        want = tuple(sent_by(tool, asked.api, asked.body))
         whole = (*want, *asked.said)
         if asked.is_whole and whole in found:
             self.counts[tool, "equal"] += 1
