@@ -6,6 +6,7 @@
 import difflib
 import json
 import os
+import queue
 import random
 import shutil
 import signal
@@ -24,7 +25,7 @@ import pytest
 
 from reel import requests
 from reel.said.formats import Format
-from reel.said.messages import NewMessage
+from reel.said.messages import NewMessage, Record
 from reel.sync.client import Client
 from tests.adapters.agents_at_work import AGENTS, Place, Session
 from tests.adapters.asked_blocks import Block, blocks_of, rendered, sent_by, without_end
@@ -219,9 +220,32 @@ def kept(client: Client) -> dict[str, Kept]:
     for page in client.pages(requests.agents()):
         for row in page.agents:
             records = [each for part in client.pages(requests.conversation(row.id)) for each in part.conversation]
-            said = [{key: record.get(key) for key in ("role", "content")} for record in records]
-            found[row.name] = Kept(row.title, row.tags, said)
+            said = [_said(record) for record in records]
+            found[row.name] = Kept(row.title, row.tags, _joined(said) if row.name.startswith(_IN_PIECES) else said)
     return found
+
+
+# Gemini CLI writes an answer, and once its calls have ended again, with the calls: nothing tells before whether there
+# will be any. An import that saw the first one has two messages, which every format renders as one.
+_IN_PIECES = "gemini-cli/"
+
+
+def _said(record: Record) -> tuple[str, Any, Any]:
+    """Return who says something, what, and what is known of it."""
+    data = json.loads(record["data_json"] or "{}")
+    blocks = data.pop("blocks", None) or [{"type": "text", "text": record["content"]}]
+    return record["kind"], data, blocks
+
+
+def _joined(said: list[tuple[str, Any, Any]]) -> list[tuple[str, Any, Any]]:
+    """Return messages of which those of one answer are one."""
+    joined: list[tuple[str, Any, Any]] = []
+    for kind, data, blocks in said:
+        if joined and kind == "assistant" and joined[-1][:2] == (kind, data):
+            joined[-1][2].extend(blocks)
+        else:
+            joined.append((kind, data, blocks))
+    return joined
 
 
 class States:
@@ -318,24 +342,59 @@ def _difference(tool: str, asked: Asked, want: Sequence[Block], found: dict[tupl
     return f"{tool} request {asked.number} ({asked.api}, {end}), nearest {found.get(nearest)}:\n{told}"
 
 
-def work(tool: str, place: Place, deadline: float, seen_by: Callable[[str], None], problems: list[str]) -> int:
-    """Work with an agent until the time is over, at least for one session; return the number of sessions."""
-    found, number = program(tool), 0
-    assert found is not None
-    AGENTS[tool].prepare(place)
-    while not number or time.monotonic() < deadline:
-        chance = random.Random(f"{SEED} {tool} {number}")
-        made = AGENTS[tool](found, place, place.project(f"{tool}-{number % 3}"), chance.choice(AGENTS[tool].models))
+class Works:
+    """Lets agents work, session after session: as many at once as there are processors, and each in its turn.
+
+    Args:
+        place: where they work.
+        seen_by: waits until an import has stored an answer with a word.
+        problems: what went wrong; is added to.
+    """
+
+    def __init__(self, place: Place, seen_by: Callable[[str], None], problems: list[str]) -> None:
+        self._place = place
+        self._seen_by = seen_by
+        self._problems = problems
+        self._next: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+        self.sessions: Counter[str] = Counter()
+
+    def do(self, tools: Sequence[str], deadline: float) -> None:
+        """Let each work until the time is over, at least for one session."""
+        for tool in tools:
+            AGENTS[tool].prepare(self._place)
+            self._next.put((tool, 0))
+        threads = [threading.Thread(target=self._do, args=(deadline,)) for _ in range(os.cpu_count() or 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _do(self, deadline: float) -> None:
+        while True:
+            try:
+                tool, number = self._next.get_nowait()
+            except queue.Empty:
+                return
+            self._session(tool, number)
+            if time.monotonic() < deadline:
+                self._next.put((tool, number + 1))
+
+    def _session(self, tool: str, number: int) -> None:
+        found, chance = program(tool), random.Random(f"{SEED} {tool} {number}")
+        assert found is not None
+        project = self._place.project(f"{tool}-{number % 3}")
+        made = AGENTS[tool](found, self._place, project, chance.choice(AGENTS[tool].models))
         acts = [*_ACTS]
         chance.shuffle(acts)
-        number += 1
+        self.sessions[tool] += 1
         try:
-            Work(made, place.provider, chance, seen_by).do(acts if not SECONDS else acts[: chance.randrange(3, 13)])
+            Work(made, self._place.provider, chance, self._seen_by).do(
+                acts if not SECONDS else acts[: chance.randrange(3, 13)]
+            )
         except Exception:
-            problems.append(f"{tool} session {number}, {acts}: {traceback.format_exc()}")
+            self._problems.append(f"{tool} session {number}, {acts}: {traceback.format_exc()}")
             with suppress(Exception):
                 made.kill()
-    return number
 
 
 def of_tool(program_name: str) -> str:
@@ -353,23 +412,11 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
     if not there:
         pytest.skip("no agent is installed")
     problems: list[str] = []
-    sessions: dict[str, int] = {}
     with scripted_provider() as provider, daemon_in(tmp_path / "watched") as daemon:
         place = Place(tmp_path, provider)
         with watching(tmp_path, daemon):
-            deadline = time.monotonic() + SECONDS
-            threads = [
-                threading.Thread(
-                    target=lambda tool=tool: sessions.update(
-                        {tool: work(tool, place, deadline, seen(daemon), problems)}
-                    )
-                )
-                for tool in there
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            works = Works(place, seen(daemon), problems)
+            works.do(there, time.monotonic() + SECONDS)
             differences = until_alike(daemon, imported_afresh(tmp_path))
         with daemon.client() as client:
             states, report = States(client), Report(tmp_path, provider.asked)
@@ -377,7 +424,7 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
                 tool = of_tool(asked.program)
                 report.compare(AGENTS[tool].tool, asked, states)
     with capsys.disabled():
-        print(f"\nsessions: {sessions}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
+        print(f"\nsessions: {dict(works.sessions)}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
         print("\n".join(f"{tool}: {what}: {count}" for (tool, what), count in sorted(report.counts.items())))  # noqa: T201
         told = "\n".join([*problems, *report.differences, *differences])
         (tmp_path / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
