@@ -451,7 +451,7 @@ def imported_afresh(home: Path) -> dict[str, Kept]:
 
 def until_alike(daemon: Daemon, fresh: dict[str, Kept]) -> list[str]:
     """Wait until an import has the same as another, for as long as it may take; return the differences."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         with daemon.client() as client:
             there = kept(client)
