@@ -157,12 +157,12 @@ def test_commits(client: Client, tmp_path: Path) -> None:
 
 
 def test_show(client: Client) -> None:
-    """``reel show`` asks once for a conversation of one page, and once for the records that ask a person something."""
+    """``reel show`` asks once for a page of messages, for the open calls, and for records that ask for an approval."""
     client.add("shown", ["hello"] * 100, create=True)
     before = requests(client)
     run_reel(client, "show", "shown")
 
-    assert {"messages": 1, "history": 1} == requests(client) - before
+    assert {"messages": 1, "agent": 1, "history": 1} == requests(client) - before
 
 
 def test_a_cold_page(daemon: CountingDaemon, client: Client) -> None:

@@ -82,6 +82,8 @@ def history(connection: Connection, row: int, head: int, asked: History, pack: P
             seqs += selected.newest(connection, span, since, asked.last - len(seqs))
             if len(seqs) == asked.last:
                 break
+        if not seqs:
+            wanted = []  # a long log without such events is not read again
         since = seqs[-1] - 1 if seqs else since
     events = _events(connection, wanted[::-1], since, asked.limit, selected, pack)
     return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)

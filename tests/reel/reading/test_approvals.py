@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.reading.approvals import asked_for, told_in
+from reel.reading.approvals import asked_for, looked_at_after, told_in
 
 AF = {"type": "function_approval_request", "function_call": {"type": "function_call", "name": "delete"}}
 _OPENAI = {"type": "mcp_approval_request", "name": "delete", "arguments": "{}"}
@@ -118,3 +118,8 @@ def test_what_is_asked_for(newest: Any, calls: list[str], beside: list[Any], exp
 def test_what_a_graph_asks(record: Any, expected: str | None) -> None:
     """An interrupt and its answer are told where they are in the log; what each task got of it is not."""
     assert expected == told_in(records(record)[0])
+
+
+def test_how_far_back_is_looked() -> None:
+    """A conversation of a million messages is not read whole for a record that it does not have."""
+    assert [0, 0, 999_000] == [looked_at_after(newest) for newest in (0, 1000, 1_000_000)]

@@ -142,6 +142,31 @@ def test_a_page_of_a_long_log(jump: tuple[str, str] | None) -> None:
     assert steps[1] == pytest.approx(steps[0], rel=0.2)
 
 
+def test_the_newest_of_a_kind_that_a_long_log_does_not_have() -> None:
+    """They are looked for once, from the end, and only after the seq that is asked for."""
+    steps: dict[tuple[int, int], int] = {}
+    for length in (300, 3000):
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            migrate(connection, MIGRATIONS)
+            rows = Rows(connection)
+            rows.agent(1)
+            for _ in range(length):
+                rows.event(1)
+            for since in (0, length - 100):
+                key = length, since and 1
+                steps[key] = 0
+
+                def count(key: tuple[int, int] = key) -> None:
+                    steps[key] += 1
+
+                connection.set_progress_handler(count, 1)
+                assert [] == page(rows, head=length, since=since, last=5, kinds=["note"])
+                assert [] == page(rows, live=True, head=length, since=since, last=5, kinds=["note"])
+                connection.set_progress_handler(None, 1)
+    assert steps[3000, 1] == pytest.approx(steps[300, 1], rel=0.2)
+    assert steps[3000, 0] < 20 * 3000  # 14 for an event in both; 26 if those were read once more for the page
+
+
 def test_pages_from_the_end(rows: Rows) -> None:
     """The newest events of some kinds, or before a seq, come in the order of their seqs."""
     rows.agent(1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 from reel import requests
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import TYPE_CHECKING
+from reel.cli.commands.shared.ending import ending
 from reel.cli.commands.shared.pager import paged
 from reel.cli.commands.shared.waiting import waits_for
 from reel.cli.line.arguments import UsageError
@@ -18,7 +20,7 @@ from reel.cli.screen.output import screen_height
 from reel.cli.screen.transcript import Fold, Transcript
 
 if TYPE_CHECKING:
-    from reel.replies import ConversationPage, MessagesPage
+    from reel.replies import MessagesPage
     from reel.said.messages import Message
 
 # How many messages are read to find the last answer, at first and then.
@@ -116,12 +118,17 @@ def _transcript(ctx: Context) -> Transcript:
 def _show_messages(ctx: Context) -> None:
     transcript = _transcript(ctx)
     newest: Message | None = None
-    for number, page in enumerate(_selected(ctx)):
+    if ctx.word is None and ctx.args.last is None:
+        ask = partial(requests.messages, ctx.agent, at=ctx.args.at)
+        is_part, pages = ending(ctx, ask, lambda page: page.messages, _whole(ctx, "1.."))
+    else:
+        is_part, pages = True, _selected(ctx)
+    for number, page in enumerate(pages):
         if ctx.out.as_json:
             ctx.out.documents(page.messages)
             continue
         # The system prompt is not one of the last N messages, nor of those that were asked for by their numbers.
-        if number == 0 and page.system is not None and ctx.args.last is None and ctx.word is None:
+        if number == 0 and page.system is not None and not is_part:
             ctx.out.lines(transcript.prompt(page.system))
         for message in page.messages:
             ctx.out.lines(transcript.message(message))
@@ -134,13 +141,21 @@ def _show_messages(ctx: Context) -> None:
         ctx.out.lines(transcript.waiting(waits))
 
 
+def _whole(ctx: Context, *words: str) -> list[str]:
+    """Return the words of the command that shows all of the conversation."""
+    at = [] if ctx.args.at is None else ["--at", str(ctx.args.at)]
+    return ["show", ctx.agent, *words, *at]
+
+
 def _show_records(ctx: Context) -> None:
     if ctx.word is not None:
         raise UsageError("--records and a range of messages cannot be combined")
     transcript = _transcript(ctx)
-    pages: Iterator[ConversationPage] = ctx.client.pages(
-        requests.conversation(ctx.agent, last=ctx.args.last, at=ctx.args.at)
-    )
+    ask = partial(requests.conversation, ctx.agent, at=ctx.args.at)
+    if ctx.args.last is None:
+        _, pages = ending(ctx, ask, lambda page: page.conversation, _whole(ctx, "--records", "--no-pager"))
+    else:
+        pages = ctx.client.pages(ask(last=ctx.args.last))
     for page in pages:
         if ctx.out.as_json:
             ctx.out.documents(page.conversation)

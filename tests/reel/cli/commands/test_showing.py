@@ -141,11 +141,66 @@ def test_colours_for_another_program(reel: Reel, coded: str, monkeypatch: pytest
 
 def test_pager_begins_at_the_end(coded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """less is told to begin at the end of a conversation, but not of what was asked for by its number."""
-    less = tmp_path / "less"
+    less = _cat_as_less(tmp_path) / "less"
     less.write_text('#!/bin/sh\ncat > /dev/null; echo "less $*"\n')
-    less.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.delenv("PAGER", raising=False)
 
     assert "less +G\n" == on_terminal("show", coded, "--full")
     assert "less \n" == on_terminal("show", coded, "7")
+
+
+@pytest.mark.parametrize(
+    ("command", "whole"),
+    [
+        ("show {}", "show {} 1.."),
+        ("show {} --at 1201", "show {} 1.. --at 1201"),
+        ("show {} --records", "show {} --records --no-pager"),
+        ("log {}", "log {} --since 0"),
+        ("log {} --kind user --without mark", "log {} --since 0 --kind user --without mark"),
+    ],
+)
+def test_the_end_of_a_long_list(
+    reel: Reel, client: Client, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, whole: str
+) -> None:
+    """A pager that begins at the end gets the newest thousand, below how all are seen; anything else gets all."""
+    monkeypatch.setenv("PATH", f"{_cat_as_less(tmp_path)}:{os.environ['PATH']}")
+    monkeypatch.delenv("PAGER", raising=False)
+    client.create(name, system="Be brief.")
+    client.add(name, [f"said {number}." for number in range(1200)])
+    words = command.format(name).split()
+    begun, rest = on_terminal(*words).split("\n\n", 1)
+
+    assert begun.endswith(f" {whole.format(name)}\x1b[0m")
+    assert begun.startswith("\x1b[2m… more before this: reel ")
+    assert [False, True, True] == [f"said {number}." in rest for number in (199, 200, 1199)]
+    assert "Be brief." not in rest
+    for others in ([*words, "--no-pager"], whole.format(name).split()):
+        assert "said 0." in on_terminal(*others)
+    assert "said 0." in reel(*words).out
+    monkeypatch.setenv("PAGER", "cat")
+    assert "said 0." in on_terminal(*words)
+
+
+@pytest.mark.usefixtures("reel")
+@pytest.mark.parametrize("command", ["show", "log"])
+def test_the_end_of_a_list_that_is_all(
+    client: Client, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A list of a thousand is shown whole, with its beginning."""
+    monkeypatch.setenv("PATH", f"{_cat_as_less(tmp_path)}:{os.environ['PATH']}")
+    monkeypatch.delenv("PAGER", raising=False)
+    client.create(name)
+    client.add(name, [f"said {number}." for number in range(999 if command == "log" else 1000)])
+    shown = on_terminal(command, name)
+
+    assert "said 0." in shown
+    assert "more before this" not in shown
+
+
+def _cat_as_less(directory: Path) -> Path:
+    """Make a program that is called less and prints what it gets, and return the directory to find it in."""
+    less = directory / "less"
+    less.write_text("#!/bin/sh\ncat\n")
+    less.chmod(0o700)
+    return directory

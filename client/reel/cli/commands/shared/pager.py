@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _FALLBACK = "less"
 # Options of less if $LESS is not set: exit at once on short texts, pass colours through, leave the text on the screen.
 _OPTIONS = "FRX"
+# The option with which it begins at the end.
+_AT_END = "+G"
 
 
 @contextmanager
@@ -44,6 +46,13 @@ def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
     finally:
         ctx.out.redirect(stream)
         buffer.end()
+
+
+def begins_at_end(ctx: Context) -> bool:
+    """Return whether the output goes to a pager that begins at the end."""
+    if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
+        return False
+    return _AT_END in pager_command(ctx.settings.pager, at_end=True)
 
 
 class Closed(Exception):
@@ -128,5 +137,5 @@ def pager_command(setting: str | None, *, at_end: bool) -> list[str]:
     except ValueError:
         return []  # an unbalanced quote: print without a pager
     if at_end and command and os.path.basename(command[0]) == _FALLBACK:
-        command.append("+G")
+        command.append(_AT_END)
     return command

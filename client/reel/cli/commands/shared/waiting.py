@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.reading.approvals import KINDS, NEWEST, asked_for, waiting
+from reel.reading.approvals import KINDS, NEWEST, asked_for, looked_at_after, waiting
 
 if TYPE_CHECKING:
     from reel.cli.line.context import Context
@@ -20,6 +20,7 @@ def waits_for(ctx: Context, agent: str, newest: Message | None, open_calls: list
         newest: its newest message.
         open_calls: its calls without a result.
     """
-    records = ctx.client.history(agent, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
+    since = looked_at_after(newest["seq"] if newest is not None else 0)
+    records = ctx.client.history(agent, since, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
     asked = asked_for(newest, ((call.id, call.name) for call in open_calls), records)
     return "" if asked is None else waiting(asked)
