@@ -47,7 +47,7 @@ def test_for_people(reel: Reel) -> None:
     out = reel("stats").out
 
     assert re.search(r"^  stats +[0-9,]+ times?, p50 [0-9.]+ [mu]?s, p99 [0-9.]+ [mu]?s$", out, re.MULTILINE)
-    assert re.search(r"^commit_events +[0-9,]+ times?(, p50 [0-9]+, p99 [0-9]+)?$", out, re.MULTILINE)
+    assert re.search(r"^commit_events +[0-9,]+ times?(, p50 [0-9,]+, p99 [0-9,]+)?$", out, re.MULTILINE)
 
 
 def test_units_for_people(reel: Reel) -> None:
