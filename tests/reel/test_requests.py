@@ -34,7 +34,7 @@ SIGNATURES = {
     "change": "agent name? title? tags? *",
     "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
-    "prune": "agent before? until? dry_run? *",
+    "prune": "agent before? until? dry_run? keep? records? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
     "purged": "ids",

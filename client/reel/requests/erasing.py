@@ -85,6 +85,8 @@ def prune(
     before: int | None = None,
     until: int | None = None,
     dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    keep: Sequence[int] | None = None,
+    records: Sequence[tuple[int, str]] | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -99,8 +101,14 @@ def prune(
         before: the seq. Give either this or ``until``.
         until: milliseconds since the epoch; all positions from then on stay.
         dry_run: change nothing, and return what would be removed.
+        keep: seqs at which the conversation stays as it is, for a program that goes back there; 65,536 at most.
+        records: what is left of the ``command`` records of a program, as pairs of a seq and JSON; 65,536 at most. Then
+            no record goes only because pruned messages name it as a copy.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
+
+    Raises:
+        InvalidParams: one of the records is none of the agent's own log, or has less than what is to be left of it.
     """
     return call("prune", reply_reader(replies.Pruned), locals(), writes=True)
 

@@ -32,7 +32,7 @@ from reeld.store import queries
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import FindIn
 from reeld.store.erasures import Change, Order, OwnKey, hidden
-from reeld.store.pruning import Point, Pruned, plan_prune
+from reeld.store.pruning import Point, Program, Pruned, plan_prune
 from reeld.store.purging import Purge, plan_purge, plan_purge_elsewhere, purged_with, was_purged
 from reeld.store.redacting import Past, Redactions, Text, plan_past, plan_redaction
 from reeld.store.transactions import Transaction
@@ -127,12 +127,21 @@ async def redact(
         return await _cleaned(registry, reply)
 
 
+class Prunable(NamedTuple):
+    """Up to where a log is pruned, what a program says that keeps records in it, and whether it is only tried."""
+
+    point: Point
+    program: Program
+    dry_run: bool
+
+
 async def prune(
-    registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, point: Point, *, dry_run: bool
+    registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, wanted: Prunable
 ) -> Reply:
     """Remove what was said in an agent's log before a point, and nothing can reach any more.
 
     Raises:
+        InvalidParams: a program names what is no record in the log, or says more of one than it has.
         Storage: it cannot be written.
     """
     store, eraser = registry.store, registry.store.eraser
@@ -140,7 +149,7 @@ async def prune(
     pruning = Pruning(utc_minute(time))
 
     async def affected(work: Work) -> set[int]:
-        plans.append(await eraser.plan(plan_prune(work.agents[0].row, point, pruning)))
+        plans.append(await eraser.plan(plan_prune(work.agents[0].row, wanted.point, pruning, wanted.program)))
         lists.append(plans[-1].redactions.found)
         return plans[-1].redactions.affected
 
@@ -159,7 +168,7 @@ async def prune(
                 "kept": planned.kept,
                 "heirs": [profile.uid for profile in heirs],
             }
-            if dry_run:
+            if wanted.dry_run:
                 return told
             if (first := await first_reply(store, options.key)) is not None:
                 return first

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from reel.base.errors import InvalidParams
 from reel.base.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
-from reel.said.blocks import check_name, kind_of
+from reel.said.blocks import InvalidRecord, check_name, kind_of
 from reel.said.formats import FORMATS
 from reel.said.kinds import KNOWN
+from reel.said.records import parse_data
 from reel.wire.frames import MAX_MESSAGE
 from reeld.core.item_forms import is_own
 from reeld.core.validation import why_not_a_name
@@ -241,20 +242,50 @@ def seqs(value: Any) -> list[int]:
     return [convert(item) for item in value]
 
 
+def many_seqs(value: Any) -> list[int]:
+    """Convert a list of seqs of a program, which may be empty."""
+    if type(value) is not list or len(value) > MAX_EVENTS:
+        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} seqs, got {_shown(value)}")
+    convert = integer(1)
+    return [convert(item) for item in value]
+
+
+def records(value: Any) -> dict[int, str]:
+    """Convert the records of a program: a list of their seqs, each with what is left of it as the JSON of an object."""
+    if type(value) is not list or len(value) > MAX_EVENTS:
+        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} pairs of seq and JSON, got {_shown(value)}")
+    made: dict[int, str] = {}
+    convert = integer(1)
+    for item in value:
+        if type(item) is not list or [*map(type, item)] != [int, str]:
+            raise InvalidParams(f"expected pairs of a seq and JSON, got {kind_of(item)}")
+        seq, text = convert(item[0]), string(item[1])
+        if seq in made:
+            raise InvalidParams(f"#{seq} is named twice")
+        try:
+            parse_data(text)
+        except InvalidRecord as error:
+            raise InvalidParams(f"what is left of #{seq}: {error}") from None
+        made[seq] = text
+    return made
+
+
 def parts(value: Any) -> list[Any]:
     """Convert the parts of a command; the handler checks each."""
     if type(value) is not list or not 1 <= len(value) <= MAX_PARTS:
-        shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
-        raise InvalidParams(f"expected a list of 1 to {MAX_PARTS} commands, got {shown}")
+        raise InvalidParams(f"expected a list of 1 to {MAX_PARTS} commands, got {_shown(value)}")
     return value
 
 
 def events(value: Any) -> list[Any]:
     """Convert the events of a stretch; the handler checks each."""
     if type(value) is not list or not 1 <= len(value) <= MAX_EVENTS:
-        shown = f"a list of {len(value)}" if type(value) is list else kind_of(value)
-        raise InvalidParams(f"expected a list of 1 to {MAX_EVENTS} events, got {shown}")
+        raise InvalidParams(f"expected a list of 1 to {MAX_EVENTS} events, got {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    return f"a list of {len(value)}" if type(value) is list else kind_of(value)
 
 
 def file(value: Any) -> str:

@@ -162,11 +162,13 @@ class Redact(NamedTuple):
 
 
 class Prune(NamedTuple):
-    """The seq, or the time, before which a log is pruned."""
+    """The seq, or the time, before which a log is pruned; and what a program needs that keeps records in it."""
 
     before: _Seq | None = None
     until: Annotated[int, to.integer(0)] | None = None
     dry_run: _Flag = False
+    keep: Annotated[list[int], to.many_seqs] | None = None
+    records: Annotated[dict[int, str], to.records] | None = None
 
 
 class Purge(NamedTuple):

@@ -7,18 +7,21 @@ enough, because the others are on its path.
 
 Of the values beside a conversation, the newest one at the point stays, and at each position at which an agent was
 cloned. Records for programs go if all messages that name them as their copies do, unless a clone has them in its past.
+A program that says what is left of its records knows better: then none goes as a copy.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
+from reel.base.errors import InvalidParams
 from reel.said.kinds import CONVERSATION
 from reeld.core.item_forms import copies_in
 from reeld.core.pruning import Pruning
+from reeld.core.redaction import Redacted
 from reeld.core.undo import Undone
 from reeld.store.connection import Connection, Numbers
 from reeld.store.history import lineage
@@ -68,13 +71,25 @@ class Point(NamedTuple):
     until: int | None = None
 
 
+class Program(NamedTuple):
+    """What a program says that keeps records in a log.
+
+    Args:
+        keep: seqs of the log at which the conversation stays as it is.
+        records: what is left of each of its records, as JSON, by their seqs; ``None`` if it says nothing of them.
+    """
+
+    keep: Sequence[int] = ()
+    records: Mapping[int, str] | None = None
+
+
 class Pruned(NamedTuple):
     """The plan of a prune.
 
     Args:
         redactions: what becomes of the events.
         before: the seq before which it is.
-        kept: how many events stay only because of a mark, a redo, or another agent.
+        kept: how many events stay only because of a mark, a redo, a program, or another agent.
         heirs: the rows of the agents for which some of these stay.
         size: how many bytes of text go, less those of the markers; not below 0.
     """
@@ -91,19 +106,27 @@ class Pruned(NamedTuple):
         return self.redactions.affected
 
 
-def plan_prune(row: int, point: Point, pruning: Pruning) -> Plan[Pruned]:
-    """Find what is pruned of an agent's own log."""
+def plan_prune(row: int, point: Point, pruning: Pruning, program: Program = Program()) -> Plan[Pruned]:  # noqa: B008 - immutable
+    """Find what is pruned of an agent's own log.
+
+    Raises:
+        InvalidParams: a program names what is no record in the log, or says more of one than it has.
+    """
     head: int = yield partial(_head, row=row)
     before = head + 1 if point.before is None else min(point.before, head + 1)
     if point.until is not None:
         before = min(before, (yield from _first_since(row, head, point.until)))
     reach = _Reach(row, before)
-    yield from reach.find()
+    yield from reach.find(program.keep)
     scan = _Scan(reach, pruning)
     after: int | None = 0
     while after is not None:
         after = yield partial(scan.page, after=after)
     yield from scan.end()
+    if program.records is None:
+        yield from scan.take_copies()
+    else:
+        yield from scan.take_records(program.records)
     found = [scan.found[event] for event in sorted(scan.found)]
     others: set[int] = yield partial(affected, found=found)
     keys = (yield from plan_keys(pruning, {row}, before)) if found else []
@@ -151,19 +174,25 @@ class _Reach:
         # The seqs up to which other agents have the log in their past, ascending, and these agents.
         self.positions: list[tuple[int, int]] = []
 
-    def find(self) -> Plan[None]:
-        """Find it."""
+    def find(self, keep: Sequence[int]) -> Plan[None]:
+        """Find it.
+
+        Args:
+            keep: other seqs at which the conversation stays.
+        """
         for tip in (yield self._own_tips):
             yield from self._walk(tip, None)
         for tip in (yield self._marks):
             yield from self._walk(tip, self.row)
-        at: int | None = NEWEST
-        while at is not None:
-            redone: Undone | None = yield partial(redo_target, row=self.row, head=at)
-            at = None
+        newest: int | None = NEWEST
+        while newest is not None:
+            redone: Undone | None = yield partial(redo_target, row=self.row, head=newest)
+            newest = None
             if redone is not None:
                 yield from self._walk((yield partial(position, row=self.row, at=redone.command)).tip, self.row)
-                at = redone.undo - 1
+                newest = redone.undo - 1
+        for at in keep:
+            yield from self._walk((yield partial(position, row=self.row, at=at)).tip, self.row)
         for other, is_gone in (yield self._heirs):
             for tip in (yield partial(self._tips_of, other=other, is_gone=is_gone)):
                 yield from self._walk(tip, other)
@@ -291,16 +320,25 @@ class _Scan:
         return rows[-1].seq if len(rows) == _PAGE else None
 
     def end(self) -> Plan[None]:
-        """Take what the whole log tells: values that are not the newest anywhere, and copies that nothing needs."""
+        """Take what the whole log tells: values that are not the newest anywhere, and prompts."""
         for known in self._values.values():
             self._take_values(known)
         yield self._take_prompts
+
+    def take_copies(self) -> Plan[None]:
+        """Take the copies that nothing needs."""
         copies = {seq for seq in self._copies if self._reach.last_inherited < seq < self._reach.before}
         after: int | None = self._reach.before if copies else None
         while after is not None:
             after = yield partial(self._need, after=after)
         if copies := copies - self._needed:
             yield partial(self._take_copies, seqs=sorted(copies))
+
+    def take_records(self, records: Mapping[int, str]) -> Plan[None]:
+        """Take of records what a program does not say is left; a record that another agent has in its past stays."""
+        seqs = sorted(records)
+        for first in range(0, len(seqs), _PAGE):
+            yield partial(self._take_records, seqs=seqs[first : first + _PAGE], records=records)
 
     def _take(self, connection: Connection, row: "_Row") -> None:
         """Take an event of a conversation, unless it is reached."""
@@ -362,6 +400,25 @@ class _Scan:
             made = self._made(connection, _Row(*row))
             if made is not None and made.event.kind == _FOR_PROGRAMS:
                 self._put(made)
+
+    def _take_records(self, connection: Connection, seqs: Sequence[int], records: Mapping[int, str]) -> None:
+        rows = [_Row(*row) for row in connection.execute(_OF_SEQS, (self._reach.row, Numbers(seqs))).fetchall()]
+        known = {row.seq for row in rows if row.kind == _FOR_PROGRAMS and row.data_json is not None}
+        if missing := [seq for seq in seqs if seq not in known]:
+            raise InvalidParams(f"records: the log has no command record with data at #{missing[0]}", field="records")
+        positions = self._reach.positions
+        for row in rows:
+            made = Redacted(row.content, records[row.seq], row.ref, is_restructured=False)
+            size = _size(row.data_json) - _size(made.data_json)
+            if heirs := {heir for _, heir in positions[bisect_left(positions, (row.seq, 0)) :]}:
+                self.kept += 1
+                self.heirs |= heirs
+            elif size < 0:
+                raise InvalidParams(
+                    f"records: {-size} bytes more than #{row.seq} has cannot be left of it", field="records"
+                )
+            elif made.data_json != row.data_json:
+                self._put(_Made(RedactedEvent(row.id, self._reach.row, row.seq, row.kind, None, None, made), size))
 
     def _made(self, connection: Connection, row: "_Row") -> "_Made | None":
         """Return what an event becomes; ``None`` if it was pruned before, or has nothing that could be."""

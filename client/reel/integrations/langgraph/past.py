@@ -54,6 +54,12 @@ class _Point(NamedTuple):
 _BEGIN = _Point(0, None, ())
 
 
+def is_undo(event: Event) -> bool:
+    """Whether an event that moved the conversation is an undo or a redo: only after these can there be one to redo."""
+    data = json.loads(event["data_json"] or "{}") if event["kind"] == "restore" else {}
+    return "undoes" in data or "redoes" in data
+
+
 class Past:
     """The points of a log, in its order."""
 
@@ -96,10 +102,7 @@ class Past:
         found = self._point(event, tip)
         if found is None or (found.newest is newest and found.gone == self._gone):
             return False
-        wanted, end, step = found.newest, found.seq, None
-        # The input of a turn is no place to stay: going on from there would bring the message back that was undone.
-        while wanted is not None and wanted.is_input() and wanted.id in self._followed:
-            wanted = self._before(wanted)
+        wanted, end, step = self._place_to_stay(found), found.seq, None
         if wanted is None:
             end = 0
         elif wanted.id in self._followed:  # what its tasks wrote is a part of the step after it
@@ -118,6 +121,21 @@ class Past:
         if event["kind"] == "rewind" and tip is None:
             return _BEGIN
         return self._at.get(tip) if event["kind"] in ("rewind", "clone") else None
+
+    def led_to(self, tip: Place) -> tuple[Checkpoint | None, int]:
+        """Return the checkpoint that going back to a node of the conversation leads to, and the seq of that point."""
+        found = self._at[tip]
+        return self._place_to_stay(found), found.seq
+
+    def _place_to_stay(self, point: _Point) -> Checkpoint | None:
+        """Return the checkpoint at which the graph stays at a point.
+
+        The input of a turn is no place to stay: going on from there would bring the message back that was undone.
+        """
+        wanted = point.newest
+        while wanted is not None and wanted.is_input() and wanted.id in self._followed:
+            wanted = self._before(wanted)
+        return wanted
 
     def _before(self, checkpoint: Checkpoint) -> Checkpoint | None:
         """Return the newest checkpoint before another one was put."""

@@ -6,7 +6,7 @@ Any client may add a record under the same key. Records of a different shape, or
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.values import to_json
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 KIND = "command"
 KEY = "langgraph"
 # The channel of the input.
-_INPUT = "__start__"
+INPUT = "__start__"
 # How the text of a list begins, and how it ends, with the list that has its encoding.
 _LIST = '["msgpack",['
 _END = "]]"
+# The text of a value that is not there.
+_NOTHING = '["null"]'
 # The name under which a saver writes.
 CLIENT = "langgraph"
 
@@ -50,7 +52,7 @@ class Checkpoint:
 
     def is_input(self) -> bool:
         """Whether it holds the input of a turn, of which nothing has run yet."""
-        return _INPUT in self.data["values"]
+        return INPUT in self.data["values"]
 
 
 class Write:
@@ -77,6 +79,22 @@ class Write:
 def record(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with data about a thread."""
     return {"kind": KIND, "data_json": to_json({KEY: data})}
+
+
+def shell(data: Mapping[str, Any], channels: Collection[str]) -> dict[str, Any]:
+    """Return what is left of the record of a checkpoint that is hidden, with the values that others need.
+
+    Args:
+        data: its content.
+        channels: the channels of these values.
+    """
+    made = {name: data[name] for name in ("put", "ns", "parent", "thread") if name in data}
+    made["checkpoint"] = made["metadata"] = _NOTHING
+    for name in ("values", "same", "more"):
+        made[name] = {channel: value for channel, value in data.get(name, {}).items() if channel in channels}
+    if INPUT in data["values"]:
+        made["values"].setdefault(INPUT, "")
+    return made if made["more"] else {name: value for name, value in made.items() if name != "more"}
 
 
 def data_in(text: str | None) -> dict[str, Any] | None:

@@ -25,13 +25,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.deleted import Deleted
-from reel.integrations.langgraph.past import Past
+from reel.integrations.langgraph.past import Past, is_undo
 from reel.integrations.langgraph.records import (
     CLIENT,
     KIND,
@@ -151,6 +152,8 @@ class Thread:
         self.given: set[Place] = set()
         # By namespace and id: all checkpoints, including hidden ones.
         self.all: dict[tuple[str, str], Checkpoint] = {}
+        # The namespaces and ids of those that are hidden.
+        self.hidden: set[tuple[str, str]] = set()
         self.by_seq: dict[int, Checkpoint] = {}
         # The messages that the framework received of a conversation without a checkpoint.
         self.outset: Checkpoint | None = None
@@ -159,7 +162,11 @@ class Thread:
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
-        self._records: list[tuple[int, Mapping[str, Any]]] = []
+        # All records, by their seqs; those of an agent that this one was cloned from come before its own.
+        self.records: list[tuple[int, Mapping[str, Any]]] = []
+        self.inherited = 0
+        # Whether the last thing that happened to the conversation was an undo, so that a redo may bring something back.
+        self.is_undone = False
         # What tasks wrote, by the namespace and id of the checkpoint; and all records of subgraphs.
         self._written: dict[tuple[str, str], list[int]] = {}
         self._nested: list[int] = []
@@ -217,13 +224,17 @@ class Thread:
         if self._moved is not None and (event["command"] != self._moved["command"] or event["kind"] not in NODE_KINDS):
             self.settle()
         self._moved = None
+        if event["agent"] != self.agent:
+            self.inherited = max(self.inherited, event["seq"])
         before = self.tip
         if self._tree.fold(event):
+            self.is_undone = False
             self._keep(Node(place_of(event), event["command"], event), before)
             return
         if self.tip != before:
             self._path = None
             self._moved = event if event["client"] != CLIENT else None
+            self.is_undone = is_undo(event)
         if event["kind"] == KIND and (data := data_in(event["data_json"])) is not None:
             self.take(event["seq"], event["command"], data, is_own=event["agent"] == self.agent)
 
@@ -239,6 +250,7 @@ class Thread:
     def append(self, node: Node) -> None:
         """Add a node at the tip."""
         before = self.tip
+        self.is_undone = False
         self._tree.add(node.place, before)
         self._tree.move(node.place, node.seq, node.command)
         self._keep(node, before)
@@ -270,9 +282,10 @@ class Thread:
         if is_checkpoint(data):
             self.by_seq[seq] = Checkpoint(seq, data, self.tip)
             self.all[data["ns"], data["put"]] = self.by_seq[seq]
+            self.hidden.discard((data["ns"], data["put"]))
             self._puts[command] = seq
             self._past.put(self.by_seq[seq])
-        self._records.append((seq, data))
+        self.records.append((seq, data))
         if are_writes(data):
             self._written.setdefault((data["ns"], data["to"]), []).append(seq)
         if data.get("ns"):
@@ -296,12 +309,13 @@ class Thread:
                     written[task, index] = Write(task, data["path"], index, channel, value)
         elif are_hidden(data):
             for within, name in data["delete"]:
+                self.hidden.add((within, name))
                 self._hide(within, name)
 
     def _go_back(self) -> None:
         """Take the records again without those that were taken back; what was hidden stays so."""
         self._begin()
-        for seq, data in self._records:
+        for seq, data in self.records:
             if are_hidden(data) or self._past.has(seq, data):
                 self._take(seq, data)
 
@@ -384,6 +398,31 @@ class Thread:
             return text or None
         self._grown[place] = checkpoint.seq, grown_by(text, rests[::-1])
         return self._grown[place][1]
+
+    def marked(self) -> Iterator[Checkpoint]:
+        """Yield the checkpoints that marks lead to, with those of subgraphs that began there."""
+        for node in self.nodes.values():
+            if node.record["kind"] == "mark":
+                made, upto = self._past.led_to(node.place)
+                if made is not None:
+                    yield made
+                    inner = self._nested[bisect_right(self._nested, made.seq) : bisect_right(self._nested, upto)]
+                    yield from (self.by_seq[seq] for seq in inner if seq in self.by_seq)
+
+    def taken_back(self) -> list[Checkpoint]:
+        """Return the checkpoints that were taken back with the conversation."""
+        return [made for made in self.by_seq.values() if not self._past.has(made.seq, made.data)]
+
+    def tips(self, checkpoints: Iterable[Checkpoint]) -> list[int]:
+        """Return seqs from which the messages of checkpoints can be reached that are not in the conversation now."""
+        reached = set(self._tree.path(self.tip))
+        found = []
+        own = {made.tip for made in checkpoints if made.tip is not None and made.tip[0] == self.agent}
+        for tip in sorted(own - reached, key=lambda place: place[1], reverse=True):
+            if tip not in reached:
+                found.append(tip[1])
+                reached.update(takewhile(lambda place: place not in reached, self._tree.path(tip)))
+        return found
 
     def listed(self, space: str | None) -> list[Checkpoint]:
         """Return the checkpoints of a namespace, or of all, that are not hidden."""

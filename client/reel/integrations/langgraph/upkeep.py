@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
-from reel.base.errors import InvalidParams, NotFound
+from msgpack import packb
+
+from reel.base.errors import Conflict, InvalidParams, NotFound
 from reel.integrations.langgraph.checkpoints import config_of
+from reel.integrations.langgraph.left import Left
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.writing import Writer
+
+# The most seqs, and the most records, that one request names.
+MAX_KEPT: Final = 65_536
 
 
 class Keeper:
@@ -36,16 +43,70 @@ class Keeper:
         if hidden:
             self._logs.say(thread, {"delete": [[each.space, each.id] for each in hidden]})
 
+    def _free(self, thread: Thread, *, messages: bool) -> None:
+        """Remove what only hidden checkpoints have, for good.
+
+        A daemon that cannot do so leaves it in the log. If another program writes in the meantime, it is found anew.
+
+        Args:
+            thread: the thread.
+            messages: whether messages go as well that neither a checkpoint nor anything else has.
+        """
+        server = self._logs.client.server or self._logs.client.connect().server
+        if server is None or "prune" not in server.features or thread.agent is None:
+            return
+        is_done = False
+        while not is_done:
+            self._logs.read(thread)
+            try:
+                self._free_at(thread, messages=messages)
+                is_done = True
+            except Conflict:
+                pass
+
+    def _free_at(self, thread: Thread, *, messages: bool) -> None:
+        """Remove it if the log is still as it was read."""
+        left = Left(thread, self._reader)
+        keep = thread.tips(left.kept) if messages else []
+        messages = messages and len(keep) <= MAX_KEPT
+        head, before = thread.head, thread.head + 1 if messages else 1
+        for part in self._parts(left.records(), self._logs.limit() - len(packb(keep))):
+            done = self._logs.client.prune(
+                thread.name, before, keep=keep if messages else [], records=part, if_seq=head
+            )
+            head = done.head
+
+    @staticmethod
+    def _parts(records: Iterable[tuple[int, str]], room: int) -> Iterator[list[tuple[int, str]]]:
+        """Yield records in parts that fit into requests: one at least, which may be empty."""
+        part: list[tuple[int, str]] = []
+        rest = room
+        for each in records:
+            size = len(packb(each))
+            if part and (size > rest or len(part) == MAX_KEPT):
+                yield part
+                part, rest = [], room
+            if size <= rest:  # else it stays as it is
+                part.append(each)
+                rest -= size
+        yield part
+
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Hide the checkpoints of runs, in all threads."""
+        """Remove the checkpoints of runs, in all threads; their messages stay."""
         runs = set(run_ids)
         for _, thread in [*self._logs.all()] if runs else []:
             with thread.lock:
                 made = [(each, self._reader.metadata(each).get("run_id")) for each in thread.listed(None)]
-                self._hide(thread, [each for each, run in made if type(run) is str and run in runs])
+                hidden = [each for each, run in made if type(run) is str and run in runs]
+                self._hide(thread, hidden)
+                if hidden:
+                    self._free(thread, messages=False)
 
     def prune(self, thread_ids: Sequence[str], strategy: str) -> None:
-        """Hide all checkpoints but the newest of each namespace, or delete threads."""
+        """Remove all checkpoints but the newest of each namespace, or delete threads.
+
+        Those that a mark or a redo leads to stay.
+        """
         if strategy not in ("keep_latest", "delete"):
             raise InvalidParams(f"strategy: expected keep_latest or delete, got {strategy!r}", field="strategy")
         for thread_id in thread_ids:
@@ -56,7 +117,13 @@ class Keeper:
             with thread.lock:
                 self._logs.read(thread)
                 newest = [self._reader.latest(thread, space) for space in thread.checkpoints]
-                self._hide(thread, [each for each in thread.listed(None) if each not in newest])
+                kept = {each.seq for each in (*newest, *thread.marked()) if each is not None}
+                there = [*thread.listed(None), *([] if thread.is_undone else thread.taken_back())]
+                self._hide(
+                    thread,
+                    [each for each in there if each.seq not in kept and (each.space, each.id) not in thread.hidden],
+                )
+                self._free(thread, messages=True)
 
     def copy(self, source_id: str, target_id: str) -> None:
         """Copy all checkpoints of a thread to another."""

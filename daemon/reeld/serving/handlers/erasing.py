@@ -19,7 +19,7 @@ from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.store.backup import require_foreign
 from reeld.store.connection import Texts
-from reeld.store.pruning import Point
+from reeld.store.pruning import Point, Program
 from reeld.store.purging import those_purged
 from reeld.store.redacting import Text
 
@@ -74,8 +74,10 @@ def prune(services: Services, _call: Call, agent: Agent, options: CommandOptions
     async def run() -> Result:
         if (given.before is None) == (given.until is None):
             raise InvalidParams("prune needs before or until, and not both", field="before")
-        point, holders = Point(given.before, given.until), _ContentHolders(services)
-        return await erasing.prune(services.registry, holders, options, agent, point, dry_run=given.dry_run)
+        wanted = erasing.Prunable(
+            Point(given.before, given.until), Program(given.keep or (), given.records), given.dry_run
+        )
+        return await erasing.prune(services.registry, _ContentHolders(services), options, agent, wanted)
 
     return Deferred(run)
 

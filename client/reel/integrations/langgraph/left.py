@@ -1,0 +1,122 @@
+"""What is left of the records of a thread once checkpoints of it are hidden.
+
+A hidden checkpoint stays as a shell: it tells which messages of its command are the graph's, and it links others. What
+else it has goes, unless a checkpoint that is not hidden needs it:
+
+- a value that this one has in common with it, or that grew from its own;
+- what tasks wrote after it to a channel whose value this one does not store: the framework makes such a value from the
+  writes since the last checkpoint that has it (``get_delta_channel_history``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reel.integrations.langgraph.checkpoints import Reader
+from reel.integrations.langgraph.records import INPUT, Checkpoint, are_writes, record, shell
+from reel.integrations.langgraph.thread import Thread
+
+# Channels of the framework itself that hold a value for one step only, and so are in no checkpoint.
+_OF_A_STEP = ("__", "branch:to:")
+
+
+class Left:
+    """What checkpoints of a thread need that are not hidden.
+
+    Args:
+        thread: the thread.
+        reader: reads its checkpoints.
+    """
+
+    def __init__(self, thread: Thread, reader: Reader) -> None:
+        self._thread = thread
+        self._reader = reader
+        # Of records of checkpoints, by their seqs, the channels that are needed; and those that are needed as they are.
+        self._channels: dict[int, set[str]] = {}
+        self._whole: set[int] = set()
+        # What is needed of what tasks wrote after a checkpoint; ``None`` for all of it.
+        self._written: dict[tuple[str, str], set[str] | None] = {}
+        self.kept = [made for made in thread.by_seq.values() if (made.space, made.id) not in thread.hidden]
+        for made in self.kept:
+            self._need_all(made)
+
+    def records(self) -> Iterator[tuple[int, str]]:
+        """Yield each record of the thread's own log of which less is left than it has: its seq, and that as JSON."""
+        for seq, data in self._thread.records:
+            if seq <= self._thread.inherited:
+                continue
+            left = data
+            if (made := self._thread.by_seq.get(seq)) is not None:
+                if (made.space, made.id) in self._thread.hidden and seq not in self._whole:
+                    left = shell(data, self._channels.get(seq, set()))
+            elif are_writes(data) and (data["ns"], data["to"]) in self._thread.hidden:
+                left = self._writes(data)
+            if left != data:
+                yield seq, record(left)["data_json"]
+
+    def _writes(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        needed = self._written.get((data["ns"], data["to"]), set())
+        if needed is None:
+            return data
+        rows = [row for row in data["writes"] if row[1] in needed]
+        return {**data, "writes": rows} if rows else {}
+
+    def _need_all(self, made: Checkpoint) -> None:
+        """Need what a checkpoint has."""
+        stored = _stored(made)
+        for channel in stored:
+            self._need(made, channel)
+        versions = self._reader.versions(made)
+        if versions is None:
+            self._need_history(made)
+            return
+        for channel in versions:
+            if channel not in stored and not (channel == self._reader.key and "messages" in made.data):
+                self._need_writes(made, channel)
+
+    def _need(self, made: Checkpoint | None, channel: str) -> None:
+        """Need the value that a checkpoint has of a channel, wherever it is stored."""
+        while made is not None and channel not in (there := self._channels.setdefault(made.seq, set())):
+            there.add(channel)
+            before = made.data["same"].get(channel) or made.data.get("more", {}).get(channel, [None])[0]
+            made = None if before is None else self._thread.by_seq.get(before)
+
+    def _need_writes(self, made: Checkpoint, channel: str) -> None:
+        """Need what was written to a channel before a checkpoint, back to the last one that has its value."""
+        if channel.startswith(_OF_A_STEP):
+            return
+        for before in self._ancestors(made):
+            needed = self._written.setdefault((before.space, before.id), set())
+            if needed is None or channel in needed:
+                return
+            needed.add(channel)
+            if channel in _stored(before):
+                self._need(before, channel)
+                return
+            if channel == self._reader.key and "messages" in before.data:
+                self._whole.add(before.seq)
+                return
+
+    def _need_history(self, made: Checkpoint) -> None:
+        """Need all that led to a checkpoint of which this program cannot read which channels it has."""
+        for before in self._ancestors(made):
+            if before.seq in self._whole:
+                return
+            self._whole.add(before.seq)
+            self._written[before.space, before.id] = None
+            for channel in _stored(before):
+                self._need(before, channel)
+
+    def _ancestors(self, made: Checkpoint) -> Iterator[Checkpoint]:
+        walked = {made.id}
+        before = self._thread.all.get((made.space, made.parent or ""))
+        while before is not None and before.id not in walked:
+            yield before
+            walked.add(before.id)
+            before = self._thread.all.get((before.space, before.parent or ""))
+
+
+def _stored(made: Checkpoint) -> set[str]:
+    """Return the channels of which a checkpoint has the values, by itself or together with others."""
+    return {*made.data["values"], *made.data["same"], *made.data.get("more", ())} - {INPUT}
