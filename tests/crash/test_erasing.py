@@ -22,6 +22,8 @@ pytestmark = pytest.mark.slow
 
 # It has what JSON escapes, and a letter that is not ASCII.
 SECRET = 'xyzzy"plugh\u00e9'
+# What a program says is left of its records.
+LEFT = '{"kept":1}'
 PIECE = b"xyzzy"
 Erase: TypeAlias = Callable[[Client], Any]
 # The points that are tried unless there is time for all.
@@ -52,7 +54,8 @@ def redact(client: Client) -> None:
 
 def prune(client: Client) -> None:
     """Prune what was replaced."""
-    client.prune("pruned", client.agent("pruned").head + 1)
+    records = [(event["seq"], LEFT) for event in client.iter_history("pruned") if event["kind"] == "command"]
+    client.prune("pruned", client.agent("pruned").head + 1, records=records)
 
 
 def fill_replaced(client: Client) -> None:
@@ -62,6 +65,7 @@ def fill_replaced(client: Client) -> None:
     client.create("pruned", f"system {SECRET}")
     client.add("pruned", ["kept", *(f"{number} {SECRET} {'long ' * 300}" for number in range(30))])
     client.add("pruned", list(touching()))
+    client.add("pruned", [{"kind": "command", "data_json": json.dumps({"mine": SECRET, "kept": 1})}] * 5)
     client.add("pruned", [{"kind": "state", "content": "key", "data_json": json.dumps({"value": SECRET})}])
     client.add("pruned", [{"kind": "state", "content": "key", "data_json": json.dumps({"value": "kept"})}])
     client.restore("pruned", 0)
@@ -189,6 +193,8 @@ def test_death_while_it_prunes(crashing: CrashingDaemon) -> None:
             (left,) = client.messages("pruned").messages
             assert [{"type": "text", "text": "a summary"}] == left["content"]
             assert ["kept"] == [value.value for value in client.state("pruned").values]
+            events = client.iter_history("pruned")
+            assert [LEFT] * 5 == [event["data_json"] for event in events if event["kind"] == "command"]
         crashing.end()
 
 

@@ -19,13 +19,16 @@ def test_what_nothing_reaches(client: Client) -> None:
     client.mark("talk", "kept")
     client.clear("talk")
     client.add("talk", "a horse")
+    record = client.add("talk", [{"kind": "command", "data_json": '{"numbat":1,"kept":2}'}]).head
     before = client.agent("talk").head + 1
     said = [client.messages(name).messages for name in ("talk", "copy")]
-    would = client.prune("talk", before=before, dry_run=True)
-    done = client.prune("talk", before=before)
+    records = [(record, '{"kept":2}')]
+    would = client.prune("talk", before=before, dry_run=True, records=records)
+    done = client.prune("talk", before=before, records=records)
     until_indexed(client)
 
-    assert (2, 2) == (would.pruned, done.pruned)
+    assert (3, 3) == (would.pruned, done.pruned)
+    assert ['{"kept":2}'] == [each["data_json"] for each in client.iter_history("talk") if each["kind"] == "command"]
     assert said == [client.messages(name).messages for name in ("talk", "copy")]
     assert [] == client.search("quagga OR zebra").hits
     assert 2 == len(client.search("tapir OR okapi").hits)

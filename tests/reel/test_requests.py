@@ -73,6 +73,8 @@ VALUES: dict[str, Any] = {
     "live": False,
     "until": 0,
     "before": 1,
+    "keep": [],
+    "records": [(2, "{}")],
     "agent": "demo",
     "agents": [],
     "source": "a1",

@@ -598,12 +598,16 @@ def test_unchanged_channels_are_stored_once(saver: ReelSaver, new: Callable[...,
 
 
 def test_delete_and_prune(saver: ReelSaver, client: Client, daemon: Daemon, thread: str) -> None:
-    """A deleted thread is in no file any more; pruned checkpoints are hidden, and the differences in them are read."""
+    """A deleted thread is in no file any more; of pruned ones, what the newest needs is read."""
     secret = f"secret-{uuid4().hex}"
     first = put(saver, thread, {"messages": [lc.HumanMessage(secret)], "n": 1})
     place = config_of(thread, checkpoint_ns="", checkpoint_id=first)
     saver.put_writes(place, [("deltas", 5)], "task")
-    second = put(saver, thread, {"messages": [lc.HumanMessage(secret)]}, first)
+    state = empty_checkpoint() | {
+        "channel_values": {},
+        "channel_versions": {"messages": 1, "n": 1, "deltas": 1},
+    }
+    second = saver.put(place, state, {}, {})["configurable"]["checkpoint_id"]
 
     saver.prune([thread])
 

@@ -182,7 +182,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         await self._worker.run(lambda client: self._keeper(client).delete(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Hide the checkpoints of some runs, in all threads. The log keeps them."""
+        """Remove the checkpoints of some runs, in all threads, with what only they have; the messages stay."""
         self._worker.run_here(lambda client: self._keeper(client).delete_for_runs(run_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -198,7 +198,9 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         await self._worker.run(lambda client: self._keeper(client).copy(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Hide all checkpoints of threads but the newest of each namespace. The log keeps them.
+        """Remove all checkpoints of threads but the newest of each namespace, with what only they have.
+
+        Those stay as well that a mark leads to, and what was undone as long as there is something to redo.
 
         Args:
             thread_ids: the threads.

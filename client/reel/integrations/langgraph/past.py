@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -102,11 +103,7 @@ class Past:
         found = self._point(event, tip)
         if found is None or (found.newest is newest and found.gone == self._gone):
             return False
-        wanted, end, step = self._place_to_stay(found), found.seq, None
-        if wanted is None:
-            end = 0
-        elif wanted.id in self._followed:  # what its tasks wrote is a part of the step after it
-            end, step = wanted.seq, wanted.id
+        wanted, end, step = self._place_to_stay(found)
         # What is taken back again is kept once, however often a step is undone and tried again.
         self._gone = (*(each for each in found.gone if each.after < end), _Gone(end, event["seq"], step))
         self.note(event["seq"], tip, wanted)
@@ -122,20 +119,35 @@ class Past:
             return _BEGIN
         return self._at.get(tip) if event["kind"] in ("rewind", "clone") else None
 
-    def led_to(self, tip: Place) -> tuple[Checkpoint | None, int]:
-        """Return the checkpoint that going back to a node of the conversation leads to, and the seq of that point."""
-        found = self._at[tip]
-        return self._place_to_stay(found), found.seq
+    def newest_at(self, tip: Place, checkpoints: Iterable[Checkpoint]) -> Collection[Checkpoint]:
+        """Return the newest checkpoint of each namespace that going back to a node of the conversation leads to.
 
-    def _place_to_stay(self, point: _Point) -> Checkpoint | None:
-        """Return the checkpoint at which the graph stays at a point.
+        Args:
+            tip: the node.
+            checkpoints: the checkpoints, in the order of their seqs.
+        """
+        found = self._at[tip]
+        _, end, _ = self._place_to_stay(found)
+        newest: dict[str, Checkpoint] = {}
+        for made in takewhile(lambda each: each.seq <= end, checkpoints):
+            known = newest.get(made.space)
+            is_there = not any(gone.has(made.seq, made.data) for gone in found.gone)
+            if is_there and (known is None or made.id >= known.id):
+                newest[made.space] = made
+        return newest.values()
+
+    def _place_to_stay(self, point: _Point) -> tuple[Checkpoint | None, int, str | None]:
+        """Return the checkpoint at which the graph stays at a point, the last seq that it has then, and its next step.
 
         The input of a turn is no place to stay: going on from there would bring the message back that was undone.
         """
         wanted = point.newest
         while wanted is not None and wanted.is_input() and wanted.id in self._followed:
             wanted = self._before(wanted)
-        return wanted
+        if wanted is None:
+            return None, 0, None
+        # What its tasks wrote is a part of the step after it.
+        return (wanted, wanted.seq, wanted.id) if wanted.id in self._followed else (wanted, point.seq, None)
 
     def _before(self, checkpoint: Checkpoint) -> Checkpoint | None:
         """Return the newest checkpoint before another one was put."""

@@ -400,14 +400,11 @@ class Thread:
         return self._grown[place][1]
 
     def marked(self) -> Iterator[Checkpoint]:
-        """Yield the checkpoints that marks lead to, with those of subgraphs that began there."""
+        """Yield the checkpoints that marks lead to: the newest of each namespace that was there."""
+        there = [made for made in self.by_seq.values() if (made.space, made.id) not in self.hidden]
         for node in self.nodes.values():
             if node.record["kind"] == "mark":
-                made, upto = self._past.led_to(node.place)
-                if made is not None:
-                    yield made
-                    inner = self._nested[bisect_right(self._nested, made.seq) : bisect_right(self._nested, upto)]
-                    yield from (self.by_seq[seq] for seq in inner if seq in self.by_seq)
+                yield from self._past.newest_at(node.place, there)
 
     def taken_back(self) -> list[Checkpoint]:
         """Return the checkpoints that were taken back with the conversation."""

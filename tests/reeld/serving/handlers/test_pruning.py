@@ -201,6 +201,77 @@ async def test_copies_of_pruned_messages(connect: Connect) -> None:
         assert await intact(peer)
 
 
+async def test_what_a_program_says(connect: Connect, services: Services) -> None:
+    """What it says is left of its records is; copies then stay, and so do the states that it goes back to."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "plugh", "é": "kept"})}
+        await peer.call("add", "a", [record] * 3, {"create": True})  # 2 to 4
+        named = {"role": "user", "content": "plover", "provider_metadata": {"item": {"copies": [4]}}}
+        await peer.call("add", "a", ["a base", named])
+        await peer.call("clear", "a")
+        await peer.call("add", "a", ["a grue"])
+        await peer.call("clear", "a")
+        left = encode({"é": "kept"})
+        said = {"keep": [6], "records": [[2, left], [3, encode({})]]}
+        before = [await said_at(peer, "a", at) for at in (5, 6, 9)]
+        tried = await peer.call("prune", "a", {"before": 100, **said, "dry_run": True})
+        done = await peer.call("prune", "a", {"before": 100, **said})
+
+        assert (3, 2) == (done["pruned"], done["kept"]) == (tried["pruned"], tried["kept"])
+        assert done["bytes"] == tried["bytes"] > 0
+        records = [data for kind, _, data in await logged(peer, "a") if kind == "command"]
+        assert [left, "{}", record["data_json"]] == records
+        assert before == [await said_at(peer, "a", at) for at in (5, 6, 9)]
+        assert not any(b"a grue" in each for each in files(services))
+        assert await intact(peer)
+        assert 0 == (await peer.call("prune", "a", {"before": 100, **said}))["pruned"]
+        await peer.call("prune", "a", {"before": 1, "records": [[4, "{}"]]})
+        assert not any(b"plugh" in each for each in files(services))
+
+
+async def test_records_that_a_clone_has(connect: Connect) -> None:
+    """They stay as they are, and the reply names the clone."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "plugh"})}
+        await peer.call("add", "a", [record], {"create": True})
+        await peer.call("clone", "a", "copy")
+        await peer.call("add", "a", [record])
+        done = await peer.call("prune", "a", {"before": 1, "records": [[2, "{}"], [3, "{}"]]})
+
+        assert (1, 1) == (done["pruned"], done["kept"])
+        assert [(await peer.call("agent", "copy"))["id"]] == done["heirs"]
+        assert [record["data_json"], "{}"] == [data for kind, _, data in await logged(peer, "a") if kind == "command"]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"records": [[3, "{}"]]}, "records: the log has no command record with data at #3"),
+        ({"records": [[2, '{"mine":"a secret "}']]}, "records: 1 bytes more than #2 has cannot be left of it"),
+        ({"records": [[2, "[]"]]}, "records: what is left of #2: data_json: expected a JSON object, got a list"),
+        ({"records": [[2, "{}"], [2, "{}"]]}, "records: #2 is named twice"),
+        ({"records": [["2", "{}"]]}, "records: expected pairs of a seq and JSON, got a list"),
+        ({"records": {}}, "records: expected a list of at most 65536 pairs of seq and JSON, got a map"),
+        ({"keep": [0]}, "keep: must be between 1 and"),
+        ({"keep": 5}, "keep: expected a list of at most 65536 seqs, got an integer"),
+    ],
+)
+async def test_what_a_program_may_not_say(connect: Connect, said: Any, why: str) -> None:
+    """A record that is not there, or more than it has, is refused, and nothing changes."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "a secret"})}
+        await peer.call("add", "a", [record, "Hi"], {"create": True})
+        await peer.call("clear", "a")
+        (refused,) = await peer.ask(("prune", "a", {"before": 10, **said}))
+
+        assert isinstance(refused, InvalidParams)
+        assert why in str(refused)
+        assert "pruned" not in str(await logged(peer, "a"))
+
+
 async def test_by_time(connect: Connect) -> None:
     """A time stands for the first event from which on all are of it or later."""
     with anyio.fail_after(PATIENCE):

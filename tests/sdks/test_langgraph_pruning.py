@@ -1,0 +1,307 @@
+"""What only pruned checkpoints of LangGraph had is in no file any more, and all that is kept is as before."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from reel.base.errors import NothingToUndo
+from reel.sync.client import Client
+from tests.daemon import Daemon
+
+pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
+
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.channels import DeltaChannel
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+
+from reel.integrations.langgraph import ReelSaver
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning")
+
+_NUMBERS = count()
+
+
+def joined(before: list[str], writes: Any) -> list[str]:
+    """Return a list with what was written to it."""
+    return [*before, *(each for write in writes for each in write)]
+
+
+class Inner(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+    sketch: str
+
+
+class State(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+    notes: Annotated[list[str], add]
+    steps: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
+    draft: str
+    once: str
+
+
+def work(state: State) -> dict[str, Any]:
+    """Note something, and replace the draft; a message can ask for more than that."""
+    number, asked = len(state["messages"]), state["messages"][-1].text
+    made: dict[str, Any] = {"notes": [f"note {number} " + "n" * 50], "steps": [f"step {number}"]}
+    if "once" in asked:
+        made["once"] = f"only here, and for long: {number}"
+    if "forget" in asked and number > 1:
+        made["messages"] = [RemoveMessage(id=state["messages"][0].id or "")]
+    return {**made, "draft": f"draft {number} " + "d" * 2_000}
+
+
+def answer(state: Inner) -> dict[str, Any]:
+    number, asked = len(state["messages"]), state["messages"][-1].text
+    said = f"answer {number}" if "ask" not in asked else f"you said {interrupt('which?')}"
+    return {"messages": [AIMessage(said)], "sketch": f"sketch {number} " + "s" * 1_000}
+
+
+def graph(saver: Any) -> Any:
+    """Return a graph with a subgraph that has checkpoints of its own."""
+    inner = StateGraph(Inner).add_node("answer", answer).add_edge(START, "answer").compile(checkpointer=True)
+    outer = StateGraph(State).add_node("work", work).add_node("inner", inner)
+    return outer.add_edge(START, "work").add_edge("work", "inner").compile(checkpointer=saver)
+
+
+@pytest.fixture
+def new(daemon: Daemon) -> Iterator[Callable[[], Any]]:
+    """Make graphs, each as if it was in another process."""
+    made: list[ReelSaver] = []
+
+    def make() -> Any:
+        made.append(ReelSaver(socket=daemon.socket))
+        return graph(made[-1])
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def thread() -> str:
+    return f"p-{next(_NUMBERS)}"
+
+
+@pytest.fixture
+def config(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+def say(live: Any, config: Any, *texts: str) -> None:
+    for text in texts:
+        live.invoke({"messages": [HumanMessage(text)], "notes": []}, config)
+
+
+def seen(live: Any, config: Any) -> Any:
+    """Return the state, and the newest checkpoint of each namespace."""
+    state = live.get_state(config)
+    newest: dict[str, Any] = {}
+    for each in live.checkpointer.list(config):
+        newest.setdefault(each.config["configurable"]["checkpoint_ns"], each)
+    return state, newest
+
+
+def files(daemon: Daemon) -> list[bytes]:
+    return [path.read_bytes() for path in Path(daemon.database).parent.glob("r.db*")]
+
+
+def stored(client: Client, thread: str) -> int:
+    """Return how many bytes the records of a thread have."""
+    events = client.iter_history(f"langgraph/{thread}")
+    return sum(len((event["data_json"] or "").encode()) for event in events if event["kind"] == "command")
+
+
+def test_one_of_many(new: Callable[[], Any], client: Client, daemon: Daemon, thread: str, config: Any) -> None:
+    """Of 20 turns, the newest checkpoint of each namespace stays; those of all others are gone."""
+    live = new()
+    say(live, config, *(f"question {number}" for number in range(20)))
+    before, size = seen(live, config), stored(client, thread)
+    assert any(b"draft 1 ddd" in each for each in files(daemon))
+    in_files = sum(map(len, files(daemon)))
+    live.checkpointer.prune([thread])
+    client.stats()
+
+    assert 2 == len([*live.checkpointer.list(config)])
+    assert stored(client, thread) < size / 5
+    assert sum(map(len, files(daemon))) < in_files - size / 2
+    assert not any(b"draft 1 ddd" in each for each in files(daemon))
+    assert any(b"draft 39 ddd" in each for each in files(daemon))
+    for each in (live, new()):
+        assert before == seen(each, config)
+        assert 1 == len([*each.get_state_history(config)])
+    assert [] == client.verify().problems
+    left = stored(client, thread)
+    live.checkpointer.prune([thread])
+    assert left == stored(client, thread)
+    say(live, config, "and on")
+    assert 42 == len(new().get_state(config).values["messages"])
+    assert 21 == len(new().get_state(config).values["notes"])
+
+
+def test_what_is_not_done_yet(new: Callable[[], Any], thread: str, config: Any) -> None:
+    """A question that waits for a person is answered after a prune, by another process."""
+    live = new()
+    say(live, config, "one", "two", "ask")
+    before = seen(live, config)
+    live.checkpointer.prune([thread])
+    other = new()
+
+    assert before == seen(other, config)
+    assert "which?" == other.get_state(config).interrupts[0].value
+    assert other.invoke(None, config)["__interrupt__"][0].value == "which?"
+    other.invoke(Command(resume="this"), config)
+    assert "you said this" == other.get_state(config).values["messages"][-1].text
+    assert 6 == len(other.get_state(config).values["messages"])
+
+
+def test_what_others_lead_to(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """A clone, a mark and a redo lead to the whole state that was there; what was replaced and undone before goes."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "a quagga", "two")
+    live.checkpointer.copy_thread(thread, f"{thread}-copy")
+    copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
+    say(live, config, "three")
+    client.mark(name, "here")
+    marked = new().get_state(config)
+    say(live, config, "an okapi")
+    client.undo_turn(name)
+    say(live, config, "four")
+    said = seen(live, config)
+    client.undo(name)
+    undone, history = seen(live, config), [*live.get_state_history(copied)]
+    live.checkpointer.prune([thread])
+
+    assert undone[0] == live.get_state(config)
+    assert history == [*new().get_state_history(copied)]
+    client.redo(name)
+    assert said[0] == new().get_state(config)
+    client.rewind(name, "here")
+    for each in (live, new()):
+        assert marked == each.get_state(config)
+    say(live, config, "five")
+    live.checkpointer.prune([thread])
+    assert not any(word in str([*client.iter_history(name)]) for word in ("okapi", "four"))
+    assert ["three", "answer 5", "five"] == [
+        message.text for message in new().get_state(config).values["messages"][4:7]
+    ]
+
+
+def test_a_copy_that_is_pruned(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """A clone loses what is its own; what it has from its source stays there, and so does the source."""
+    live = new()
+    say(live, config, "one", "two")
+    live.checkpointer.copy_thread(thread, f"{thread}-copy")
+    copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
+    say(live, copied, "three", "four")
+    source, before, size = stored(client, thread), seen(live, copied), stored(client, f"{thread}-copy")
+    history = [*live.get_state_history(config)]
+    live.checkpointer.prune([f"{thread}-copy"])
+
+    assert before == seen(new(), copied)
+    assert source == stored(client, thread)
+    assert history == [*new().get_state_history(config)]
+    assert stored(client, f"{thread}-copy") < size
+    live.checkpointer.prune([thread])
+    assert before == seen(new(), copied)
+
+
+def test_runs_that_are_deleted(
+    new: Callable[[], Any], client: Client, daemon: Daemon, thread: str, config: Any
+) -> None:
+    """What only the checkpoints of a run had is gone, and those of the others are as before."""
+    live = new()
+    say(live, config, "one")
+    run = "7c0f4a52-0000-4000-8000-000000000001"
+    live.invoke({"messages": [HumanMessage("two")], "notes": []}, {**config, "metadata": {"run_id": run}})
+    say(live, config, "three")
+    others = [each for each in live.checkpointer.list(config) if each.metadata.get("run_id") != run]
+    assert len(others) < len([*live.checkpointer.list(config)])
+    size = stored(client, thread)
+    live.checkpointer.delete_for_runs([run])
+    client.stats()
+
+    assert others == [*new().checkpointer.list(config)]
+    assert stored(client, thread) < size - 3_000
+    assert any(b"draft 3 ddd" in each for each in files(daemon))  # the next run began with it
+
+
+def test_what_a_prune_left_undone(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """Checkpoints that were hidden by a saver that died before the rest lose what they have next time."""
+    live = new()
+    say(live, config, "one", "two", "three")
+    before, size = seen(live, config), stored(client, thread)
+    newest = {each.checkpoint["id"] for each in before[1].values()}
+    hidden = [
+        [each.config["configurable"]["checkpoint_ns"], each.checkpoint["id"]]
+        for each in live.checkpointer.list(config)
+        if each.checkpoint["id"] not in newest
+    ]
+    client.add(
+        f"langgraph/{thread}",
+        [{"kind": "command", "data_json": json.dumps({"langgraph": {"delete": hidden}})}],
+    )
+    assert size <= stored(client, thread)
+    live.checkpointer.prune([thread])
+
+    assert stored(client, thread) < size / 2
+    assert before == seen(new(), config)
+
+
+def test_a_run_beside_a_prune(new: Callable[[], Any], thread: str, config: Any) -> None:
+    """A run in another process goes on from a checkpoint that was pruned in the middle of its step."""
+    live, other = new(), new()
+    say(live, config, "one", "two")
+    stream = live.stream({"messages": [HumanMessage("three")], "notes": []}, config, durability="sync")
+    other.checkpointer.prune([thread])
+    for _ in stream:
+        other.checkpointer.prune([thread])
+
+    for each in (live, new()):
+        values = each.get_state(config).values
+        assert (6, 3, 3) == tuple(len(values[channel]) for channel in ("messages", "notes", "steps"))
+
+
+_WORDS = ("plain", "once", "forget", "ask")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_program(new: Callable[[], Any], client: Client, thread: str, config: Any, seed: int) -> None:
+    """After any prune, each kept checkpoint is as before, and the graph goes on as one that is never pruned."""
+    chosen, live, whole = random.Random(seed), new(), new()
+    other: Any = {"configurable": {"thread_id": f"{thread}-whole"}}
+    for _ in range(12):
+        match chosen.choice(("say", "say", "say", "fork", "undo", "redo", "prune")):
+            case "say":
+                text = chosen.choice(_WORDS)
+                for each, place in ((live, config), (whole, other)):
+                    if each.get_state(place).interrupts:
+                        each.invoke(Command(resume="that"), place)
+                    say(each, place, text)
+            case "fork":
+                for each, place in ((live, config), (whole, other)):
+                    each.update_state(place, {"notes": ["from outside"]})
+            case "undo" | "redo" as how:
+                for each in (thread, f"{thread}-whole"):
+                    with suppress(NothingToUndo):
+                        getattr(client, how)(f"langgraph/{each}")
+            case _:
+                before = seen(live, config)
+                live.checkpointer.prune([thread])
+                assert before == seen(live, config) == seen(new(), config)
+        assert shape(whole, other) == shape(live, config)
+
+
+def shape(live: Any, config: Any) -> Any:
+    """Return what does not tell threads apart."""
+    state = live.get_state(config)
+    values = {key: value for key, value in state.values.items() if key != "messages"}
+    return [message.text for message in state.values.get("messages", ())], values, state.next
