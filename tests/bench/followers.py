@@ -7,13 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from reel.wire.frames import Notification, Response
+from reel.wire.frames import RECEIVED, Notification, Response
 from reel.wire.session import MessagePack
 from tests.bench.search import caught_up
 from tests.bench.setting import TEXT, Setting, running
 from tests.bench.table import Line, median, percentile
 
-_CHUNK = 1 << 18
 _FOLLOWERS = 1000
 _ADDS = 20
 _INTERLEAVED, _PAST = 20, 1000
@@ -24,7 +23,7 @@ def subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
     connection, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
     connection.connect(path)
     connection.sendall(framing.request(1, "subscribe", [agent]))
-    while not any(isinstance(frame, Response) for frame in framing.feed(connection.recv(_CHUNK))):
+    while not any(isinstance(frame, Response) for frame in framing.feed(connection.recv(RECEIVED))):
         pass
     return connection, framing
 
@@ -65,7 +64,7 @@ def _add_in_turns(path: str, agents: list[str]) -> None:
             connection.sendall(requests)
             replies = 0
             while replies < len(agents):
-                replies += len(framing.feed(connection.recv(_CHUNK)))
+                replies += len(framing.feed(connection.recv(RECEIVED)))
 
 
 def fan_out(setting: Setting) -> Iterator[Line]:
@@ -88,7 +87,7 @@ def fan_out(setting: Setting) -> Iterator[Line]:
             client.add("heard", TEXT)
             answers.append(time.perf_counter() - began)
             for connection, framing in followers:
-                while not framing.feed(connection.recv(_CHUNK)):
+                while not framing.feed(connection.recv(RECEIVED)):
                     pass
             last.append(time.perf_counter() - began)
         each = (daemon.processor_time() - before - own) / _ADDS / _FOLLOWERS
@@ -113,7 +112,7 @@ def delays(path: str, following: str, agent: str, rate: int, seconds: float) -> 
 
     def listen(connection: socket.socket, wire: MessagePack, kind: type, times: list[float]) -> None:
         while len(times) < total:
-            frames = wire.feed(connection.recv(_CHUNK))
+            frames = wire.feed(connection.recv(RECEIVED))
             times += [time.perf_counter()] * sum(isinstance(frame, kind) for frame in frames)
 
     threads = [

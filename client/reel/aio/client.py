@@ -29,7 +29,7 @@ from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL, connection_refused, requir
 from reel.machines.subscription_state import SubscriptionState
 from reel.requests import Call, greeting, with_idempotency_key
 from reel.requests.calls import describe, require_size
-from reel.wire.frames import MAX_REPLY, Id, InvalidFrame, Response
+from reel.wire.frames import MAX_REPLY, RECEIVED, Id, InvalidFrame, Response
 from reel.wire.session import MessagePack
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 P = ParamSpec("P")
-
-# How much is read from the socket at once, in bytes.
-_CHUNK = 1 << 18
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
@@ -252,7 +249,7 @@ class Client(Methods):
         hello = greeting(self._name)
         await stream.send(self._framing.request(0, hello.method, [hello.params]))
         while True:
-            for answer in self._answers(await stream.receive(_CHUNK)):
+            for answer in self._answers(await stream.receive(RECEIVED)):
                 if answer.error is not None:
                     raise from_wire(answer.error)
                 self.server = hello.read(answer.result)
@@ -290,7 +287,7 @@ class Client(Methods):
     async def _hand_out(self, stream: SocketStream) -> None:
         while True:
             # By a function of its own: a variable here would keep the last call in memory until the next response.
-            self._hand_out_all(self._answers(await stream.receive(_CHUNK)))
+            self._hand_out_all(self._answers(await stream.receive(RECEIVED)))
 
     def _hand_out_all(self, answers: list[Response]) -> None:
         for answer in answers:

@@ -12,12 +12,11 @@ from reel.aio.time_limit import TimeLimit
 from reel.base.errors import NotRunning, ReelError, ShuttingDown
 from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL
 from reel.machines.subscription_state import SubscriptionState
+from reel.wire.frames import RECEIVED
 from reel.wire.pushes import Push
 
 # The exceptions by which anyio reports that a connection was lost.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
-# How much is read from the socket at once, in bytes.
-_CHUNK = 1 << 18
 
 
 class Subscription(AsyncIterator[Push]):
@@ -125,7 +124,7 @@ class Subscription(AsyncIterator[Push]):
 
     async def _receive(self) -> None:
         stream = self._stream or await self._connect()
-        self._ready += self._state.feed(await stream.receive(_CHUNK))
+        self._ready += self._state.feed(await stream.receive(RECEIVED))
         if self._state.stuck:
             raise BrokenPipeError("the daemon cannot send what was missed")
         if self._state.over:

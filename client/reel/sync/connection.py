@@ -12,7 +12,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.daemon.peer import connect_within, require_trusted
 from reel.requests import greeting
 from reel.requests.calls import require_size
-from reel.wire.frames import MAX_REPLY, InvalidFrame, Response
+from reel.wire.frames import MAX_REPLY, RECEIVED, InvalidFrame, Response
 from reel.wire.session import MessagePack
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from reel.replies import Hello
     from reel.requests import Call
-
-# How much is read from the socket at once, in bytes.
-_CHUNK = 1 << 18
 
 
 class Deadline:
@@ -170,7 +167,7 @@ class Connection:
         self._limit(left)
         if self._wait is not None:
             self._wait(self._socket.fileno(), left)
-        data = self._socket.recv(_CHUNK)
+        data = self._socket.recv(RECEIVED)
         if not data:
             raise EOFError("connection closed")
         frames = self._framing.feed(data)

@@ -15,13 +15,11 @@ from reel.base.errors import NotRunning, ReelError, ShuttingDown, Timeout
 from reel.base.light_typing import TYPE_CHECKING
 from reel.daemon.peer import ATTEMPT, RETRY_INTERVAL
 from reel.machines.subscription_state import SubscriptionState
+from reel.wire.frames import RECEIVED
 from reel.wire.pushes import Push
 
 if TYPE_CHECKING:
     from typing import Self
-
-# How much is read from the socket at once, in bytes.
-_CHUNK = 1 << 18
 
 
 class Subscription(Iterator[Push]):
@@ -134,7 +132,7 @@ class Subscription(Iterator[Push]):
         connection = self._socket or self._connect()
         if self._wait is not None and self._state.has_begun:
             self._wait(connection.fileno(), None)
-        data = connection.recv(_CHUNK)
+        data = connection.recv(RECEIVED)
         if self._closed.is_set():
             return
         if not data:

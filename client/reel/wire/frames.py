@@ -17,6 +17,9 @@ LARGE = 1 << 20
 # The most items of one list, and keys of one map. MessagePack's decoder allocates a list by its header alone, before
 # any item has arrived, so that five hostile bytes could ask for gigabytes.
 MAX_ELEMENTS = 1 << 16
+# How many bytes are read from a socket at a time. From 128 KiB on, malloc asks the kernel for memory and gives it back
+# each time: a small add took the client 190 to 235 us of processor time with 256 KiB, and 125 to 175 with this.
+RECEIVED = 1 << 16
 # The id of a request. A response repeats it unchanged. MessagePack-RPC has only integers.
 Id: TypeAlias = int | str
 

@@ -27,7 +27,7 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute
 
 from reel.daemon.peer import peer_of
-from reel.wire.frames import Frame, InvalidFrame, Notification, Request, Response
+from reel.wire.frames import RECEIVED, Frame, InvalidFrame, Notification, Request, Response
 from reeld.agents.event_bus import Typist
 from reeld.core.state import Profile
 from reeld.serving.call import Call, ClientInfo, Services
@@ -44,8 +44,6 @@ from reeld.wire.framing import Framing
 
 log = logging.getLogger(__name__)
 
-# Bytes that are read at a time.
-_CHUNK = 1 << 16
 _EXPECTED = (
     b"reeld speaks MessagePack-RPC, and JSON-RPC 2.0 one message a line or behind Content-Length;"
     b" see docs/protocol.md\n"
@@ -211,7 +209,7 @@ class Connection:
     async def _read_stream(self) -> None:
         goes_on = True
         while goes_on:
-            data = await self._stream.receive(_CHUNK)
+            data = await self._stream.receive(RECEIVED)
             with self._traffic.batch:
                 goes_on = self._on_data(data)
                 self._services.registry.pump()
@@ -249,7 +247,7 @@ class Connection:
         if self._gone:
             return False
         try:
-            data = peer.recv(_CHUNK)
+            data = peer.recv(RECEIVED)
         except BlockingIOError:
             return True
         if not data:
