@@ -171,7 +171,7 @@ class HitPages:
         if wanted.live is not None:
             best = await self._live(wanted, best, end + 1, ends)
         ranked = best.events
-        page = ranked[start.offset : end]
+        page = await self._with_common(plan, ranked[start.offset : end])
         scores = {each.event: each.score for each in page}
         look = look._replace(wanted=plan.wanted, live=wanted.live, scores=scores)
         hits, _ = await self._show(look, [each.event for each in page])
@@ -223,9 +223,9 @@ class HitPages:
                 stretch=stretch,
                 fresh=fresh,
                 limit=limit,
+                found=found,
             )
-            some, done = await self._index.read(job)
-            found = ranking.in_order(found + some)[:limit]
+            found, done = await self._index.read(job)
             left = left[done:]
             if time.monotonic() > ends:
                 break
@@ -254,6 +254,13 @@ class HitPages:
             del left[:done]
             has_looked = True
         return _Ranking(found[:limit], is_partial=ranked.is_partial or (bool(left) and len(found) < limit))
+
+    async def _with_common(self, plan: Plan, page: list[Ranked]) -> list[Ranked]:
+        """Return ranked events with bits also for what is common."""
+        done = list[Ranked]() if plan.common else page
+        while len(done) < len(page):
+            done += await self._index.read(partial(ranking.with_common, wanted=plan, ranked=page[len(done) :]))
+        return done
 
     async def _volumes(self) -> list[Volume]:
         return await self._index.read(partial(volumes.down_from, below=1 << 62))

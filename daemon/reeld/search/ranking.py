@@ -7,15 +7,18 @@ FTS5's own ``bm25`` knows the rarity of a word in one table only, and the index 
 So FTS5 finds the events, and this adds up: rarities are those of the whole index, and the order is the same whatever
 the volumes are.
 
-What makes a search quick is to read few events. The rarest words find the events. A word that most events have only
-says which of these come first: read by itself, it would take most of the time, and hardly change a page. If even the
-rarest one is frequent, those of its events come first that have another word too, and only the newest are ranked.
+What makes a search quick is to read few events. The rarest words find the events. A more frequent one only says which
+of these come first, and one in more than a twentieth of all events not even that: it would take most of the time, and
+hardly change a page. If even the rarest one is frequent, those of its events come first that have another word too, and
+only the newest are ranked. And what cannot be among the best, whatever its length is, is left out before its facts are
+read, which takes longer than all else.
 """
 # ruff: noqa: S608 - queries of numbers and conditions of ours
 
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from math import log
 from typing import NamedTuple
 
@@ -24,18 +27,22 @@ from reeld.search.marks import Form
 from reeld.search.query import Query, Term, any_of
 from reeld.search.snippets import Wanted
 from reeld.search.stop_words import STOP_WORDS
-from reeld.search.volumes import Condition, Volume, has_any
+from reeld.search.volumes import Condition, Volume, down_from, has_any
 from reeld.search.words import is_single
 
 # How quickly further occurrences of a word lose weight, and how much a long text counts against an event. Measured with
 # 240 queries for 60 known answers in 7,852 real events: 1.2 and 0.75 found 207 among the first five, these 212.
 _SATURATION = 0.9
 _LENGTH = 0.6
-# The most words of a query that are searched, and how many events are ranked: to rank one takes 1.5 us.
+# The most words of a query that are searched.
 _MOST = 16
 # Seconds after which a part of a search yields to other jobs.
 _SECONDS = 0.03
-MOST_EVENTS = 1 << 14
+# How many events are ranked: to rank one takes 2 us.
+MOST_EVENTS = 1 << 12
+# Beside the two rarest, a word that more than one in so many events has does not say which hits come first.
+_COMMON = 20
+_ALWAYS_RANKED = 2
 # A word that fewer events have also stands for others with the same beginning, less so many letters: an inflection.
 _RARE = 5
 _ENDING = 2
@@ -69,7 +76,8 @@ class Plan(NamedTuple):
     Args:
         finding: what finds events, the rarest first.
         ordering: what else counts for the events that are found.
-        rarities: of both, in this order.
+        common: what so many events have that it does not count.
+        rarities: of all three, in this order.
         typed: the terms as they were typed.
         unknown: the terms that no event has, nor anything like them.
         instead: what is searched for instead of typed words that no event has.
@@ -80,6 +88,7 @@ class Plan(NamedTuple):
 
     finding: Sequence[Sought]
     ordering: Sequence[Sought]
+    common: Sequence[Sought]
     rarities: Sequence[float]
     typed: Sequence[str]
     unknown: frozenset[int]
@@ -89,9 +98,14 @@ class Plan(NamedTuple):
     usual: float
 
     @property
+    def ranking(self) -> list[Sought]:
+        """What counts for the score of an event."""
+        return [*self.finding, *self.ordering]
+
+    @property
     def sought(self) -> list[Sought]:
         """All that is sought; their numbers are those of the bits of a ranked event."""
-        return [*self.finding, *self.ordering]
+        return [*self.finding, *self.ordering, *self.common]
 
     @property
     def parts(self) -> list[str | None]:
@@ -128,7 +142,7 @@ class Plan(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """An event with its score, and a bit for each thing sought that it has."""
+    """An event with its score, and a bit for each thing sought that it has, but for the common ones."""
 
     score: float
     event: int
@@ -174,11 +188,15 @@ def plan(connection: sqlite3.Connection, query: Query, *, in_parts: bool = False
     by_rarity = sorted(found.values(), key=lambda sought: sought.events)[:_MOST]
     finding, ordering = _divided([each for each in by_rarity if in_parts or not each.is_part] or by_rarity)
     ordering += [each for each in by_rarity if each not in finding and each not in ordering]
+    ordering, common = _counting(
+        ordering, most=max(MOST_EVENTS, events // _COMMON), least=_ALWAYS_RANKED - len(finding)
+    )
     required = [f"({any_of(group)})" for group in groups if _is_exact(group)]
     return Plan(
         finding=finding,
         ordering=ordering,
-        rarities=[_rarity(min(sought.events, events), events) for sought in (*finding, *ordering)],
+        common=common,
+        rarities=[_rarity(min(sought.events, events), events) for sought in (*finding, *ordering, *common)],
         typed=[" OR ".join(term.typed for term in group) for group in groups],
         unknown=frozenset(range(len(groups))) - known,
         instead=instead,
@@ -296,6 +314,13 @@ def _divided(by_rarity: list[Sought]) -> tuple[list[Sought], list[Sought]]:
     return by_rarity, []
 
 
+def _counting(ordering: Sequence[Sought], most: int, least: int) -> tuple[list[Sought], list[Sought]]:
+    """Return what counts for the order of hits, at least so many if there are, and what too many events have."""
+    counts = [number < least or sought.events <= most for number, sought in enumerate(ordering)]
+    parted = zip(ordering, counts, strict=True)
+    return list(compress(ordering, counts)), [sought for sought, is_counted in parted if not is_counted]
+
+
 def _rarity(events: int, total: int) -> float:
     return log(1 + (total - events + 0.5) / (events + 0.5))
 
@@ -350,15 +375,47 @@ def best_of(
     stretch: Stretch,
     fresh: Freshness | None,
     limit: int,
+    found: Sequence[Ranked] = (),
 ) -> tuple[list[Ranked], int]:
-    """Return the best events of a stretch, the best first, and in how many of these volumes there was time for it."""
-    found: list[Ranked] = []
+    """Return the best events of a stretch, the best first, and in how many of these volumes there was time for it.
+
+    Args:
+        connection: reads the index.
+        every: the volumes.
+        wanted: what is sought.
+        condition: what must be true of the facts of an event.
+        stretch: which events are ranked.
+        fresh: what counts as fresh; ``None`` if nothing does.
+        limit: how many events at most.
+        found: the best events of other volumes, which are among those that are returned.
+    """
+    best_yet = list(found)
     ends = time.monotonic() + _SECONDS
     for done, volume in enumerate(every, 1):
-        found = in_order(found + best(connection, volume, wanted, condition, stretch, fresh, limit))[:limit]
+        least = best_yet[-1].score if len(best_yet) == limit else 0.0
+        some = best(connection, volume, wanted, condition, stretch, fresh, limit, least)
+        best_yet = in_order(best_yet + some)[:limit]
         if time.monotonic() > ends:
-            return found, done
-    return found, len(every)
+            return best_yet, done
+    return best_yet, len(every)
+
+
+def with_common(connection: sqlite3.Connection, wanted: Plan, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return ranked events with bits also for what is common, as many as there is time for."""
+    ends = time.monotonic() + _SECONDS
+    found: list[Ranked] = []
+    every = down_from(connection, 1 << 62)
+    for each in ranked:
+        (volume,) = (volume for volume in every if volume.first <= each.event < volume.end)
+        table, bits = f"volume_{volume.number}", each.found
+        for bit, sought in enumerate(wanted.common, len(wanted.ranking)):
+            query = f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?)"
+            (has_it,) = connection.execute(query, (_expression(sought.forms), each.event)).fetchone()
+            bits |= has_it << bit
+        found.append(each._replace(found=bits))
+        if time.monotonic() > ends:
+            break
+    return found
 
 
 def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
@@ -374,11 +431,13 @@ def best(
     stretch: Stretch,
     fresh: Freshness | None,
     limit: int,
+    least: float = 0.0,
 ) -> list[Ranked]:
-    """Return the best events of a stretch in a volume, the best first."""
+    """Return the best events of a stretch in a volume, the best first; those with less than a score may be left out."""
     if not wanted.finding or (wanted.is_frequent and not has_any(connection, volume, condition)):
         return []
-    number, count = volume.number, len(wanted.sought)
+    number, count = volume.number, len(wanted.ranking)
+    rarities = wanted.rarities[:count]
     found, in_arms = _arms(number, wanted)
     # Negative ids, in whose order the newest comes first: of many events with the same score, it is the one that stays,
     # and the others are not sorted.
@@ -394,25 +453,31 @@ def best(
     grouped = f"SELECT place, {times} FROM ({found}) WHERE {' AND '.join(conditions)} GROUP BY place"
     score = " + ".join(f"? * t{bit} / (t{bit} + ? + ? * length)" for bit in range(count))
     length = _SATURATION * (1 - _LENGTH), _SATURATION * _LENGTH / wanted.usual
-    weights: list[object] = [value for rarity in wanted.rarities for value in (rarity, *length)]
+    weights: list[object] = [value for rarity in rarities for value in (rarity, *length)]
+    # The score if the event were empty, and said just now: to read its facts takes longer than all else.
+    most = " + ".join(f"? * t{bit} / (t{bit} + ?)" for bit in range(count))
+    weights_of_most: list[object] = [value for rarity in rarities for value in (rarity, length[0])]
     if fresh is not None:
         score = f"({score}) * (1 + ? * {_HALF}.0 / ({_HALF} + max(0, ? - said)))"
         weights += [fresh.weight, fresh.now]
+        most = f"({most}) * (1 + ?)"
+        weights_of_most.append(fresh.weight)
     bits = " + ".join(f"(t{bit} > 0) * {1 << bit}" for bit in range(count))
     # Rounded, because the sum of fractions depends on their order.
     query = (
         f"SELECT round({score}, 6) AS score, event, {bits} FROM ({grouped}) CROSS JOIN facts ON event = -place"
-        f" WHERE {condition.sql} ORDER BY score DESC, place LIMIT ?"
+        f" WHERE round({most}, 6) >= ? AND {condition.sql} ORDER BY score DESC, place LIMIT ?"
     )
-    return [Ranked(*row) for row in connection.execute(query, [*weights, *values, *condition.values, limit])]
+    given = [*weights, *values, *weights_of_most, least, *condition.values, limit]
+    return [Ranked(*row) for row in connection.execute(query, given)]
 
 
 def _arms(number: int, wanted: Plan) -> tuple[str, list[object]]:
     """Return a query for the places of events and what each has of what is sought, in as many rows as it has it."""
     arms: list[str] = []
     values: list[object] = []
-    for bit, sought in enumerate(wanted.sought):
-        times = ", ".join(f"{int(bit == other)} AS t{other}" for other in range(len(wanted.sought)))
+    for bit, sought in enumerate(wanted.ranking):
+        times = ", ".join(f"{int(bit == other)} AS t{other}" for other in range(len(wanted.ranking)))
         if bit < len(wanted.finding):
             some = [_finding_arm(number, form, times) for form in sought.forms]
         else:

@@ -115,6 +115,22 @@ async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("seconds", [PATIENCE, -1.0])
+async def test_a_word_that_most_events_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """It changes no score beside two rarer ones; yet a hit that has it does not lack it, and it is marked."""
+    monkeypatch.setattr(ranking, "_SECONDS", seconds)
+    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    with closing(filled(tmp_path, ["cards", "cards tape", "deck cards", *["deck"] * 2, *["tape"] * 9])) as said:
+        page = await best(said, "cards deck tape")
+        others = await best(said, "cards deck")
+
+        assert [hit["score"] for hit in others.hits] == [hit["score"] for hit in page.hits]
+        assert [(2, ["tape"]), (0, ["deck", "tape"]), (1, ["deck"])] == [
+            (said.events.index(hit["id"]), hit["without"]) for hit in page.hits
+        ]
+        assert [[0, 5], [6, 10]] == page.hits[-1]["matches"]
+
+
+@pytest.mark.parametrize("seconds", [PATIENCE, -1.0])
 async def test_room_for_whole_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """A page ends with the first text beyond the room, however many jobs show it, and the next one goes on there."""
     monkeypatch.setattr(finding, "_SECONDS", seconds)

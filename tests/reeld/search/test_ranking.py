@@ -229,6 +229,44 @@ def test_volumes_change_nothing(
     assert found[0] == found[1]
 
 
+@settings(max_examples=12)
+@given(
+    texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=24),
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    limit=st.integers(1, 8),
+    fresh=st.sampled_from((None, Freshness(10**6))),
+)
+def test_what_cannot_be_among_the_best(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str, limit: int, fresh: Freshness | None
+) -> None:
+    """To leave out what cannot be among so many of the best changes neither them nor their scores."""
+    with pytest.MonkeyPatch.context() as patch, closing(Index(tmp_path_factory.mktemp("index"), [])) as said:
+        patch.setattr(volumes, "_EVENTS", 3)
+        for at, text in enumerate(texts):
+            said.events.append(said.rows.event(said.agent, content=text, sent=at * 10**5))
+            said.fill()
+        every, plan, all_ = volumes.down_from(said.connection, ALL), said.plan(query), Criteria(parse_query(query))
+        found, _ = ranking.best_of(said.connection, every, plan, all_.condition, Stretch(0, ALL), fresh, limit)
+
+        assert said.ranked(query, fresh)[:limit] == found
+
+
+@pytest.mark.parametrize("fresh", [None, Freshness(10**6)])
+def test_the_best_is_the_oldest(made: Make, monkeypatch: pytest.MonkeyPatch, fresh: Freshness | None) -> None:
+    """An event in an old volume is found though it is hardly better than those that were found before."""
+    monkeypatch.setattr(volumes, "_EVENTS", 1)
+    said = made()
+    for text in ("tape", "tape deck", " ".join(["cards"] * 99)):
+        said.events.append(said.rows.event(said.agent, content=text, sent=10**6))
+        said.fill()
+    every = volumes.down_from(said.connection, ALL)
+    found, _ = ranking.best_of(
+        said.connection, every, said.plan("tape"), Criteria(parse_query("")).condition, Stretch(0, ALL), fresh, 1
+    )
+
+    assert said.events[:1] == [each.event for each in found]
+
+
 # Words of which some are counted: a hash is not, nor a long number, nor what is as long as encoded data.
 _COUNTED_OR_NOT = ("sha256", "2026", "3f2a9c1b", "20261128", f"{'x' * 40}1234", "x" * 41, "٣٤٥٦٧", "٣a", "\x80kuser")
 
