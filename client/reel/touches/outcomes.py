@@ -22,6 +22,7 @@ _NO_STATUS = re.compile(r"^Exit Code: \(none\)$", re.MULTILINE)
 # What is said of a call that was never carried out.
 _DENIED = re.compile(
     r"(?:Permission to use|The user (?:doesn't want|rejected)|User rejected|Claude requested permission"
+    r"|Script failed\nWall time [^\n]*\nOutput:"
     r"|<tool_use_error>|This command requires approval|This Bash command contains|exec command rejected"
     r"|\[Operation Cancelled\]|[^\n]{1,500} was blocked\. For security)"
 )
@@ -29,7 +30,7 @@ _DENIED = re.compile(
 _REFUSED = re.compile(
     r"\W*(?:error\b|fail|apply_patch verification failed|patch rejected|invalid|rejected|aborted|unsupported"
     r"|execution error|exec_command failed|exec command rejected|command timed out|permission denied|could not|cannot"
-    r"|unable|no changes?\b|no such file|<tool_use_error>)",
+    r"|script (?:failed|terminated|running)\b|unable|no changes?\b|no such file|<tool_use_error>)",
     re.IGNORECASE,
 )
 

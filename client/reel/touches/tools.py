@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.base.strict_json import parse
 from reel.touches.commands import PATCHES, below, written
 from reel.touches.patches import added, hunks, patched, removed
+from reel.touches.scripts import called
 from reel.touches.touch import Deed, Touch
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -108,6 +109,14 @@ def _command(arguments: Arguments) -> Iterator[Touch]:
             yield from (below(directory, touch) for touch in found)
 
 
+def _script(arguments: Arguments) -> Iterator[Touch]:
+    """Read a script of Codex: what the tools do that it certainly calls."""
+    for tool, argument in called(text_in(arguments, ("input",)) or ""):
+        given = {"input": argument} if isinstance(argument, str) else argument
+        if tool in _IN_SCRIPTS and isinstance(given, dict):
+            yield from _IN_SCRIPTS[tool](given)
+
+
 def _commands_in(arguments: Arguments) -> list[list[str]]:
     given = next((arguments[name] for name in ("command", "cmd", "commands", "input") if name in arguments), None)
     if isinstance(given, str):
@@ -140,6 +149,10 @@ def _editor(arguments: Arguments) -> Iterator[Touch]:
         yield Touch("wrote", path, after=after or "")
 
 
+_IN_SCRIPTS: Mapping[str, Callable[[Arguments], Iterator[Touch]]] = {
+    "apply_patch": _patch,
+    **dict.fromkeys(("exec_command", "shell_command", "shell"), _command),
+}
 _PATH = ("file_path", "filePath", "path", "absolute_path", "target_file")
 _BEFORE = ("old_string", "oldString", "oldText", "old_text")
 _EVERY = ("replace_all", "replaceAll", "allow_multiple")
@@ -179,6 +192,7 @@ KNOWN: Mapping[str, Tool] = MappingProxyType(
             ),
             Tool(_command),
         ),
+        "exec": Tool(_script),
     }
 )
 

@@ -28,6 +28,9 @@ PATCH = """*** Begin Patch
 +b
 *** Delete File: gone.py
 *** End Patch"""
+SCRIPT = f"""const patch = `{PATCH}`;
+text(await tools.apply_patch(patch));
+const made = await tools.exec_command({{cmd: "make", workdir: '/p'}});"""
 PATCHED = [
     Touch("wrote", "new.py", after="import os\n\n", whole=True),
     Touch("wrote", "src/a.py", "def f():\n    return 1\n\n", "def f():\n    return 2\n\n"),
@@ -193,6 +196,7 @@ def test_a_command_that_was_denied(content: str) -> None:
         ("Edit", {"file_path": "a", "old_string": "x", "new_string": "y"}, "String to replace not found", True),
         ("Write", {"file_path": "a", "content": "x"}, "you haven't granted it yet", True),
         ("Read", {"file_path": "a"}, "File does not exist.", True),
+        ("exec", {"input": SCRIPT}, "Script failed\nWall time 0.1 seconds\nOutput:\nScript error: no such file", False),
         ("apply_patch", {"input": PATCH}, "apply_patch verification failed: Failed to find expected lines", False),
         ("apply_patch", {"input": PATCH}, "Exit code: 1\nWall time: 0 seconds\nOutput:\nFailed", False),
         ("apply_patch", {"input": PATCH}, '{"output":"Failed","metadata":{"exit_code":1}}', False),
@@ -213,6 +217,16 @@ def test_what_failed(name: str, arguments: Any, content: str, is_error: bool) ->
 def test_a_patch_that_was_applied(content: str) -> None:
     """A patch wrote its files, however the tool says so."""
     assert PATCHED == touches(call("apply_patch", {"input": PATCH}), result(content))
+
+
+def test_a_script_of_codex() -> None:
+    """A script did what it calls, as far as it had come: as long as it runs, nothing is certain but its commands."""
+    done, ran = call("exec", {"input": SCRIPT}), Touch("ran", "/p", command="make")
+    blocks = [{"type": "text", "text": each} for each in ("Script completed\nWall time 0.1 seconds\nOutput:\n", "x")]
+
+    assert [*PATCHED, ran] == touches(done, result(blocks))
+    assert [ran] == touches(done, result("Script running with cell ID 7\nWall time 1 seconds\nOutput:\n"))
+    assert [] == touches(call("exec", {"input": "await tools.apply_patch(7); await tools.write_stdin({});"}))
 
 
 def test_a_file_that_begins_like_an_error() -> None:
