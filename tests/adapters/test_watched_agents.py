@@ -375,9 +375,10 @@ class Works:
                 tool, number = self._next.get_nowait()
             except queue.Empty:
                 return
+            if number and time.monotonic() > deadline:
+                continue
             self._session(tool, number)
-            if time.monotonic() < deadline:
-                self._next.put((tool, number + 1))
+            self._next.put((tool, number + 1))
 
     def _session(self, tool: str, number: int) -> None:
         found, chance = program(tool), random.Random(f"{SEED} {tool} {number}")
