@@ -30,6 +30,8 @@ Record = dict[str, Any]
 _OWN = ("XDG_", "REEL_", "ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "OPENAI_", "OPENCODE_", "PI_", "TMUX")
 # A server that has just begun to listen may leave the first request without an answer: another one is sent.
 _FIRST = 5.0
+# It may never end while npm installs what it wants to have; its turns are in its database by then.
+_LAST = 10.0
 # Between two looks at a file, or at a server that starts.
 _PAUSE = 0.1
 
@@ -450,7 +452,10 @@ class Opencode(Session):
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(PATIENCE)
+        try:
+            self._process.wait(_LAST)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def kill(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
