@@ -30,7 +30,8 @@ Record = dict[str, Any]
 _OWN = ("XDG_", "REEL_", "ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "OPENAI_", "OPENCODE_", "PI_", "TMUX")
 # A server that has just begun to listen may leave the first request without an answer: another one is sent.
 _FIRST = 5.0
-# It may never end while npm installs what it wants to have; its turns are in its database by then.
+# How long an agent may take to do what it is told with a signal or a key, before it is told again. A server of opencode
+# may never end while npm installs what it wants to have; its turns are in its database by then.
 _LAST = 10.0
 # Between two looks at a file, or at a server that starts.
 _PAUSE = 0.1
@@ -610,11 +611,15 @@ class GeminiCli(Session):
         while self._is_empty():
             assert time.monotonic() < deadline, self._screen.lines()
             time.sleep(_PAUSE)  # between two looks
-        # A return that comes together with the text is a part of it, and one that comes too early is lost.
+        # A return that comes together with the text is a part of it, and one that comes too early is lost; but a second
+        # one, while it is busy, sends the text again.
         while not self._is_empty():
             assert time.monotonic() < deadline, self._screen.lines()
             time.sleep(1)  # nothing tells when its screen takes keys again
             self._screen.run("send-keys", "Enter")
+            again = time.monotonic() + _LAST
+            while not self._is_empty() and time.monotonic() < again:
+                time.sleep(_PAUSE)  # between two looks
 
     def _is_empty(self) -> bool:
         return any(_EMPTY in line for line in self._screen.lines())

@@ -13,10 +13,13 @@ Block = tuple[Any, ...]
 _PASSING = re.compile(r"<(system-reminder|session_context|environment_context|permissions|skills_instructions)")
 # Formats without a mark for a call that failed: reel writes it in front.
 _FAILED = "Error: "
-# What Gemini CLI sends between a prompt and the results before it if an answer did not end; it is not in its files.
-_CUT = ("assistant", "[The previous response was interrupted before it completed.]")
-# What reel renders there, and for each call without a result.
-_NOTED = ("assistant", "(noted)")
+# What Gemini CLI and reel send between a prompt and the results before it if an answer did not end. That of Gemini CLI
+# is in its files only where it writes the whole conversation again.
+_BETWEEN = (
+    ("assistant", "[The previous response was interrupted before it completed.]"),
+    ("assistant", "(noted)"),
+)
+# What reel renders for a call without a result.
 _NO_RESULT = re.compile(r'({"error": ")?No result: ')
 
 
@@ -28,23 +31,15 @@ def blocks_of(api: str, body: dict[str, Any]) -> list[Block]:
     return [block for run in runs for block in (sorted(run) if run[0][0] == "result" else run)]
 
 
-def sent_by(tool: str, api: str, body: dict[str, Any]) -> list[Block]:
-    """Return the blocks of a request of a program, without what it sends otherwise than it keeps it."""
+def conversation_of(tool: str, api: str, body: dict[str, Any]) -> list[Block]:
+    """Return the blocks of a request of a program, or of a rendering, without what the program keeps otherwise."""
     found = blocks_of(api, body)
     if tool != "gemini-cli":
         return found
+    found = [block for block in found if block not in _BETWEEN]
     # Once it is resumed, it sends each result twice: that of the call, and that of the message after it.
     before = [None, *found]
-    return [
-        block
-        for block, last in zip(found, before, strict=False)
-        if block != _CUT and (block[0], block) != ("result", last)
-    ]
-
-
-def rendered(api: str, body: dict[str, Any]) -> list[Block]:
-    """Return the blocks of a request that reel renders, without what keeps a prompt apart from results."""
-    return [block for block in blocks_of(api, body) if (api, block) != ("gemini", _NOTED)]
+    return [block for block, last in zip(found, before, strict=False) if (block[0], block) != ("result", last)]
 
 
 def without_end(blocks: list[Block], then: str) -> list[Block]:

@@ -28,7 +28,7 @@ from reel.said.formats import Format
 from reel.said.messages import NewMessage, Record
 from reel.sync.client import Client
 from tests.adapters.agents_at_work import AGENTS, Place, Session
-from tests.adapters.asked_blocks import Block, blocks_of, rendered, sent_by, without_end
+from tests.adapters.asked_blocks import Block, blocks_of, conversation_of, without_end
 from tests.adapters.programs import program
 from tests.adapters.scripted_provider import (
     Answer,
@@ -277,7 +277,7 @@ class States:
                         body = self._client.render(
                             row.id, api, at=seq, upto=seq, then=then, **_AS_ASKED.get(api, {})
                         ).body
-                        blocks = rendered(api, json.loads(body))
+                        blocks = conversation_of(tool, api, json.loads(body))
                         yield tuple(without_end(blocks, str(_THEN["content"])) if then else blocks), f"{row.name}@{seq}"
 
 
@@ -310,7 +310,7 @@ class Report:
             self.counts[tool, "of no conversation, or failed"] += 1
             return
         found = states.of(tool, asked.api)
-        want = tuple(sent_by(tool, asked.api, asked.body))
+        want = tuple(conversation_of(tool, asked.api, asked.body))
         whole = (*want, *asked.said)
         if asked.is_whole and whole in found:
             self.counts[tool, "equal"] += 1
