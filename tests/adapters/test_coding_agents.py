@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.fake_provider import Call, provider
 from tests.adapters.programs import PACKAGES, program, search_path
+from tests.adapters.scripted_provider import Provider, Use, Words, scripted_provider
 from tests.daemon import Daemon, until_indexed
 from tests.patience import PATIENCE
 
@@ -24,7 +24,6 @@ REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 SAID = "The gateway has port 8124."
 DROPPED = "Ports below 1024 need root."
 REMARK = "The gateway keeps its port."
-QUESTION = "Which port has the gateway?"
 _STREAMS = ["-p", "--dangerously-skip-permissions", "--verbose"]
 _STREAMS += ["--input-format", "stream-json", "--output-format", "stream-json"]
 
@@ -124,22 +123,36 @@ def installed(name: str) -> str:
     return found
 
 
-def use(person: Person, tool: str, called: str, start: Callable[[str], tuple[Sequence[str], Mapping[str, str]]]) -> str:
+def question(server: Provider, text: str, calls: Sequence[Use]) -> str:
+    """Return a question, upon which the model calls some tools, one after the other."""
+    return f"{text} {server.script(lambda _: [*([call] for call in calls), [Words('Done.')]])}"
+
+
+def newest(server: Provider) -> str:
+    """Return the newest request for an answer to a question."""
+    return json.dumps([asked.body for asked in server.asked if asked.scripted][-1])
+
+
+# Writes the settings of a program for a provider with this address, and returns a command that asks a question, with
+# its variables.
+Start = Callable[[str, str], tuple[Sequence[str], Mapping[str, str]]]
+
+
+def use(person: Person, tool: str, called: str, start: Start) -> str:
     """Let a program call each tool, and return the last request of it, which has all answers.
 
     Args:
         person: whose program it is.
         tool: what ``--install`` calls the program.
         called: what the program calls a tool.
-        start: writes the settings of the program for a provider with this address, and returns a command that asks
-            something, with its variables.
+        start: starts it.
     """
-    calls = [(called.format(name), given) for name, given, _ in person.calls.values()]
-    with provider(calls) as server:
-        command, variables = start(server.address)
+    calls = [Use(called.format(name), given) for name, given, _ in person.calls.values()]
+    with scripted_provider() as server:
+        command, variables = start(server.address, question(server, "Which port has the gateway?", calls))
         person.run([*REEL, "mcp", tool, "--install", "--write", "--yes"], **variables)
         person.run(command, **variables)
-        answers = server.asked[-1]
+        answers = newest(server)
     with person.daemon.client() as client:
         notes = [event["content"] for event in client.history(person.earlier, kinds=["note"]).events]
 
@@ -157,8 +170,8 @@ def test_claude_code(person: Person) -> None:
     """Claude Code calls each tool, and its own session is found by its environment."""
     claude = installed("claude")
 
-    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
-        return [claude, "-p", "--dangerously-skip-permissions", QUESTION], _claude_variables(address)
+    def start(address: str, text: str) -> tuple[Sequence[str], Mapping[str, str]]:
+        return [claude, "-p", "--dangerously-skip-permissions", text], _claude_variables(address)
 
     assert "Claude Code names it" in use(person, "claude-code", "mcp__reel__{}", start)
 
@@ -168,15 +181,15 @@ def test_claude_code_after_a_clear(person: Person) -> None:
     claude = installed("claude")
     person.run([*REEL, "mcp", "claude-code", "--install", "--yes"])
     # An import looks for new sessions every five seconds; until then, the answers are about the one before.
-    calls: list[Call] = [("mcp__reel__lost", {}), None] * 100
-    with provider(calls) as server, person.talk([claude, *_STREAMS], _claude_variables(server.address)) as say:
-        say("Hello?")
-        before = server.asked[-1]
+    calls = [Use("mcp__reel__lost", {})]
+    with scripted_provider() as server, person.talk([claude, *_STREAMS], _claude_variables(server.address)) as say:
+        say(question(server, "Hello?", calls))
+        before = newest(server)
         say("/clear")
         began = monotonic()
-        while "it began with /clear after" not in server.asked[-1] and monotonic() < began + PATIENCE:
-            say("What was cleared?")
-        after = server.asked[-1]
+        while "it began with /clear after" not in newest(server) and monotonic() < began + PATIENCE:
+            say(question(server, "What was cleared?", calls))
+        after = newest(server)
 
     assert "Claude Code names it in the environment" in before
     assert "it began with /clear after" in after
@@ -186,14 +199,14 @@ def test_codex(person: Person) -> None:
     """Codex calls each tool, and its own session is found by what it says with the call."""
     codex = installed("codex")
 
-    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    def start(address: str, text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         person.settings(
             ".codex/config.toml",
             'model = "gpt-5.5-codex"\nmodel_provider = "fake"\napproval_policy = "never"\n'
             'sandbox_mode = "danger-full-access"\n[model_providers.fake]\nname = "Fake"\n'
             f'base_url = "{address}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n',
         )
-        return [codex, "exec", "--skip-git-repo-check", QUESTION], {"OPENAI_API_KEY": "none"}
+        return [codex, "exec", "--skip-git-repo-check", text], {"OPENAI_API_KEY": "none"}
 
     assert "Codex names it with the call" in use(person, "codex", "mcp__reel/{}", start)
 
@@ -207,10 +220,10 @@ def test_gemini_cli(person: Person) -> None:
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
     }
 
-    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    def start(address: str, text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         person.settings(".gemini/settings.json", json.dumps(settings))
         own = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
-        return [gemini, "-y", "-m", "gemini-2.5-pro", "-p", QUESTION], own
+        return [gemini, "-y", "-m", "gemini-2.5-pro", "-p", text], own
 
     assert "that is being written" in use(person, "gemini-cli", "mcp_reel_{}", start)
 
@@ -219,7 +232,7 @@ def test_opencode(person: Person) -> None:
     """opencode calls each tool, and its own session is the one of the directory that is being written."""
     opencode = installed("opencode")
 
-    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    def start(address: str, text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         limits = {"context": 200_000, "output": 8_000}
         fake = {
             "npm": "@ai-sdk/anthropic",
@@ -230,7 +243,7 @@ def test_opencode(person: Person) -> None:
         quiet = {"autoupdate": False, "share": "disabled", "permission": "allow"}
         models = {"model": "fake/fake-1", "small_model": "fake/fake-1", "provider": {"fake": fake}}
         person.settings(".config/opencode/opencode.json", json.dumps({**quiet, **models}))
-        return [opencode, "run", QUESTION], {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+        return [opencode, "run", text], {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 
     use(person, "opencode", "reel_{}", start)
 
@@ -239,11 +252,11 @@ def test_pi(person: Person) -> None:
     """Pi calls each tool, and its own session is the one of the directory that is being written."""
     pi = installed("pi")
 
-    def start(address: str) -> tuple[Sequence[str], Mapping[str, str]]:
+    def start(address: str, text: str) -> tuple[Sequence[str], Mapping[str, str]]:
         model = {"id": "fake-1", "name": "Fake 1", "contextWindow": 200_000, "maxTokens": 8_000}
         fake = {"baseUrl": address, "api": "anthropic-messages", "apiKey": "none", "models": [model]}
         person.settings(".pi/agent/models.json", json.dumps({"providers": {"fake": fake}}))
-        return [pi, "-p", "--offline", "--model", "fake/fake-1", QUESTION], {"PI_OFFLINE": "1"}
+        return [pi, "-p", "--offline", "--model", "fake/fake-1", text], {"PI_OFFLINE": "1"}
 
     assert "that is being written" in use(person, "pi", "mcp__reel__{}", start)
 
