@@ -9,6 +9,7 @@ is completed at the next start, and one that was only staged is abandoned; its c
 A row in the table of erasures remains: when something was erased, by whom and of which agent, without the content.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
@@ -45,6 +46,14 @@ _NEXT = f"""
     SELECT {_ROW}, e.checksum, x.content, x.data_json, x.ref
     FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone AND x.event <= ? ORDER BY x.event
 """
+# SQLite joins a page with its neighbours when a row is deleted from it, and not when one shrinks. So rows that got much
+# smaller are deleted and inserted as they are. The log lets only those go that are to be removed.
+_REPLACE = (
+    "UPDATE erased_events SET is_gone = 1 WHERE event IN (SELECT value FROM json_each(?))",
+    "INSERT OR REPLACE INTO events SELECT * FROM events WHERE id IN (SELECT value FROM json_each(?))",
+)
+# How many characters smaller the rows of a slice are on average, for that to be worth its time.
+_WORTH = 100
 _FORGET_MILESTONES = """
     DELETE FROM milestones WHERE id >= ? AND (SELECT agent FROM events WHERE events.id = milestones.id) IN (
         SELECT value FROM json_each(?)
@@ -276,6 +285,8 @@ def _next_slice(connection: Connection, limit: int) -> tuple[list[int], list[int
 
 def _change(connection: Connection, pack: Pack, last: int) -> None:
     """Give events their new form, up to the last one."""
+    changed: list[int] = []
+    saved = 0
     for *row, stored, content, data_json, ref in connection.execute(_NEXT, (last,)).fetchall():
         made = [*row]
         made[_CONTENT], made[_DATA], made[_REF] = content, data_json, ref
@@ -283,6 +294,12 @@ def _change(connection: Connection, pack: Pack, last: int) -> None:
         sealed = checksum(pack, counted(made)) if is_intact(pack, row, stored) else stored
         query = "UPDATE events SET content = ?, data_json = ?, ref = ?, checksum = ? WHERE id = ?"
         connection.execute(query, (content, data_json, ref, sealed, row[0]))
+        changed.append(row[0])
+        saved += sum(len(text) for text in row if isinstance(text, str))
+        saved -= sum(len(text) for text in made if isinstance(text, str))
+    if saved >= _WORTH * len(changed) and isinstance(connection, sqlite3.Connection):
+        for query in _REPLACE:
+            connection.execute(query, (Numbers(changed),))
 
 
 def forget_keys(connection: Connection, after: int) -> int | None:

@@ -69,6 +69,26 @@ async def test_what_was_replaced_goes(connect: Connect, services: Services) -> N
         assert (0, head + 1) == (again["pruned"], again["head"])
 
 
+async def test_short_messages_give_room_back(connect: Connect, services: Services) -> None:
+    """The file gets smaller although each message has a fraction of a page, and what stands between them stays."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "a")
+        await peer.call("create", "b")
+        for number in range(6):
+            await peer.call("add", "a", ["plugh " + "x" * 500] * 500)
+            await peer.call("add", "b", [f"stays {number}"])
+        await peer.call("clear", "a")
+        done = await peer.call("prune", "a", {"before": 10_000})
+        (database, _) = files(services)
+
+        assert 3000 == done["pruned"]
+        assert len(database) < 700_000  # 1.8 MB before
+        assert [f"stays {number}" for number in range(6)] == await texts(peer, "b")
+        assert not any(b"plugh" in each for each in files(services))
+        assert await intact(peer)
+
+
 @pytest.mark.parametrize("method", ["messages", "replay", "clone", "restore", "state", "render"])
 async def test_a_pruned_state_is_refused(connect: Connect, method: str) -> None:
     """Whoever asks for a state that was pruned is told so, and nothing changes."""
