@@ -28,6 +28,7 @@ from reel.version import PROTOCOL, __version__
 from reeld import logs, memory
 from reeld.agents.asking import drain
 from reeld.agents.clock import now
+from reeld.agents.pruning_old import PruningOld
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups import remains
@@ -190,6 +191,7 @@ async def serve(config: Config, supervisor: Supervisor, listening: _Listening, h
             backups,
             ScheduledBackups(backups, config.backup, config.database, now),
             Retaining(config.retention, config.ignored),
+            PruningOld(config.retention),
         )
         async with anyio.create_task_group() as tasks:
             reloads = not on_terminal()  # closing a terminal ends what runs in it

@@ -135,7 +135,16 @@ SETTINGS = [
             ("days", "days without an event after which any conversation is purged"),
         )
     ),
-    Setting("retention.tag", str, "KEY or KEY=VALUE: only conversations with this tag are purged", is_path=False),
+    Setting(
+        "retention.tag", str, "KEY or KEY=VALUE: only conversations with this tag are purged or pruned", is_path=False
+    ),
+    Setting(
+        "retention.history_days",
+        float,
+        "days after which what nothing reaches any more in a living conversation is pruned, for good; at least 1",
+        least=1,
+        reason="pruning cannot be undone; for less, use reel prune",
+    ),
     Setting("backup.directory", str, "directory in which the daemon makes backups by itself"),
     Setting("backup.keep", int, "backups that are kept there"),
     Setting(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reeld.store.retention import Noted, Retention, note
+from reeld.store.retention import Noted, Retention, Subject, note
 from reeld.store.schema import prepare
 from tests.daemon import Daemon, short_directory, until
 from tests.reeld.store.rows import Rows
@@ -20,8 +20,8 @@ OLD = 1100
 SECRET = "swordfish"
 
 
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
+@pytest.fixture(params=[OLD])
+def daemon(request: pytest.FixtureRequest) -> Iterator[Daemon]:
     """A daemon that is not started yet, with many agents of 1970, and rules that apply since then."""
     with short_directory() as directory:
         daemon = Daemon(directory)
@@ -29,11 +29,14 @@ def daemon() -> Iterator[Daemon]:
             prepare(connection, daemon.database)
             connection.execute("BEGIN")
             rows = Rows(connection)
-            for row in range(1, OLD + 1):
+            for row in range(1, request.param + 1):
                 rows.agent(row)
                 rows.event(row, "created", None, f'{{"name":"agent-{row}"}}')
                 rows.event(row, "user", f"{SECRET} {row}")
-            note(connection, Noted(Retention(days=30), 1))
+                rows.event(row, "clear", None, parent=None)
+                rows.event(row, "user", f"left {row}")
+            for subject in Subject:
+                note(connection, subject, Noted(Retention(days=30), 1))
             connection.execute("COMMIT")
         daemon.options = ["--retention-days", "30", "--agents-max-live", "20"]
         with closing(daemon):
@@ -81,3 +84,24 @@ def test_a_wrong_digit(daemon: Daemon) -> None:
         assert OLD == client.stats()["agents"]
         assert "$REEL_RETENTION_DAYS: 0.3 is less than 1" in problem
         assert f"ERROR reeld.app: {problem}" in daemon.log.read_text()
+
+
+@pytest.mark.parametrize("daemon", [60], indirect=True)
+def test_living_logs(daemon: Daemon) -> None:
+    """What nothing reaches goes from logs that live on, beside the work of others, also after a kill in the middle."""
+    daemon.options = ["--retention-history-days", "30", "--agents-max-live", "20"]
+    with daemon.start().client() as client:
+        until(lambda: client.stats()["retention_pruned_events"] > 10)
+    daemon.process.kill()
+    daemon.process.wait()
+    with daemon.start().client() as client:
+        until(lambda: "of text" in daemon.log.read_text())
+        client.add("agent-1", "goes on")
+        said = [message["content"] for message in client.messages("agent-1").messages]
+        assert "left 1" in str(said[0])
+        assert "goes on" in str(said[1])
+        assert (60, []) == (client.stats()["agents"], list(client.verify().problems))
+    daemon.close()
+
+    files = [path for path in Path(daemon.database).parent.iterdir() if path.is_file()]
+    assert [] == [path for path in files if SECRET.encode() in path.read_bytes()]

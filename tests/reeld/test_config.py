@@ -161,6 +161,20 @@ def test_backups_all_the_time(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert 0.25 == parse(["--backup-hours", "0.25"]).backup.hours
 
 
+def test_history_that_would_be_pruned_too_soon(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Less than a day is refused wherever it is set; it is off unless it is set, and purges no agent."""
+    assert 2 == ended(["--retention-history-days", "0.5"])
+    file.write_text("[retention]\nhistory_days = 0.5\n")
+    assert 2 == ended([])
+    file.write_text("[retention]\nhistory_days = 30\n")
+    rules = parse([]).retention
+
+    assert 2 == capsys.readouterr().err.count("0.5 is less than 1: pruning cannot be undone; for less, use reel prune")
+    assert (30.0, False) == (rules.history_days, rules.is_on)
+    file.write_text("")
+    assert parse([]).retention.history_days is None
+
+
 @pytest.mark.parametrize("name", ["days", "killed_days"])
 def test_agents_that_would_be_purged_too_soon(
     name: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -107,3 +107,9 @@ class Retained(NamedTuple):
     followed_count: int = 0
     # Whether no setting says that anything is removed.
     off: bool = False
+    # Of how many living conversations what nothing reaches any more was pruned, and how many events, and bytes of text.
+    histories_count: int = 0
+    pruned: int = 0
+    pruned_bytes: int = 0
+    # The time before which nothing is pruned, because that setting is new or reaches further than before.
+    history_after: int | None = None

@@ -119,7 +119,20 @@ METRICS = (
         "storage_failing", GAUGE, "Whether commands are refused because of the disk or the file.", "storage_problem"
     ),
     Metric("erasing_failing", GAUGE, "Whether something is left of what was erased.", "erasing_problem"),
-    Metric("retention_failing", GAUGE, "Whether conversations that are too old are not purged.", "retention_problem"),
+    Metric("retention_failing", GAUGE, "Whether what is too old is not purged or pruned.", "retention_problem"),
+    Metric(
+        "events_pruned",
+        COUNTER,
+        "Events of living conversations that retention pruned since the start.",
+        "retention_pruned_events",
+    ),
+    Metric(
+        "pruned_bytes",
+        COUNTER,
+        "Bytes of text that retention pruned since the start.",
+        "retention_pruned_bytes",
+        "bytes",
+    ),
     Metric("housekeeping_failing", GAUGE, "Whether something for which nobody waits fails.", "housekeeping_problem"),
     Metric("database_bytes", GAUGE, "Size of the database file.", "database_bytes", "bytes"),
     Metric("wal_bytes", GAUGE, "Size of the write-ahead log.", "wal_bytes", "bytes"),

@@ -138,7 +138,23 @@ class Prunable(NamedTuple):
 async def prune(
     registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, wanted: Prunable
 ) -> Reply:
+    """Remove what was said in an agent's log before a point, and nothing can reach any more; then clean the file.
+
+    Raises:
+        Storage: it cannot be written.
+    """
+    async with registry.store.eraser.turn():
+        reply = await prune_log(registry, holders, options, agent, wanted)
+        wrote = "command" in reply and "repeated" not in reply
+        return await _cleaned(registry, reply) if wrote else reply
+
+
+async def prune_log(
+    registry: Registry, holders: ContentHolders, options: CommandOptions, agent: Agent, wanted: Prunable
+) -> Reply:
     """Remove what was said in an agent's log before a point, and nothing can reach any more.
+
+    The caller has the eraser's turn, and cleans the file.
 
     Raises:
         InvalidParams: a program names what is no record in the log, or says more of one than it has.
@@ -154,39 +170,38 @@ async def prune(
         return plans[-1].redactions.affected
 
     plans: list[Pruned] = []
-    async with eraser.turn(), freeing() as lists:
-        async with locked(registry, options, [agent], affected) as work:
-            planned, found = plans[-1], plans[-1].redactions
-            stage = work.alone().stage
-            heirs = await store.read(queries.profiles, sorted(planned.heirs))
-            told: Reply = {
-                "agent": stage.base.uid,
-                "head": stage.head,
-                "before": planned.before,
-                "pruned": len(found.found),
-                "bytes": planned.size,
-                "kept": planned.kept,
-                "heirs": [profile.uid for profile in heirs],
-            }
-            if wanted.dry_run:
-                return told
-            if (first := await first_reply(store, options.key)) is not None:
-                return first
-            if found.decision().is_nothing:
-                return told
-            erasure = Erasure(Order("prune", stage.base.uid, options.client, time), found.changes, texts=found.texts)
+    async with freeing() as lists, locked(registry, options, [agent], affected) as work:
+        planned, found = plans[-1], plans[-1].redactions
+        stage = work.alone().stage
+        heirs = await store.read(queries.profiles, sorted(planned.heirs))
+        told: Reply = {
+            "agent": stage.base.uid,
+            "head": stage.head,
+            "before": planned.before,
+            "pruned": len(found.found),
+            "bytes": planned.size,
+            "kept": planned.kept,
+            "heirs": [profile.uid for profile in heirs],
+        }
+        if wanted.dry_run:
+            return told
+        if (first := await first_reply(store, options.key)) is not None:
+            return first
+        if found.decision().is_nothing:
+            return told
+        erasure = Erasure(Order("prune", stage.base.uid, options.client, time), found.changes, texts=found.texts)
 
-            async def decide(number: int, _: Reply) -> Reply:
-                command = commands.redacted(stage, len(found.found), "prune")
-                reply = await work.commit({**told, **stage.reply(command)}, found.decision(number))
-                log.info("agent=%s pruned: %d events, for client=%s", stage.base.uid, len(found.found), options.client)
-                return reply
+        async def decide(number: int, _: Reply) -> Reply:
+            command = commands.redacted(stage, len(found.found), "prune")
+            reply = await work.commit({**told, **stage.reply(command)}, found.decision(number))
+            log.info("agent=%s pruned: %d events, for client=%s", stage.base.uid, len(found.found), options.client)
+            return reply
 
-            reply = await erase(eraser, holders, erasure, decide)
-            with anyio.CancelScope(shield=True):
-                await _reload(work.agents)
-                holders.forget({each.row for each in work.agents}, lambda _: False)
-        return await _cleaned(registry, reply)
+        reply = await erase(eraser, holders, erasure, decide)
+        with anyio.CancelScope(shield=True):
+            await _reload(work.agents)
+            holders.forget({each.row for each in work.agents}, lambda _: False)
+        return reply
 
 
 class Erasure(NamedTuple):

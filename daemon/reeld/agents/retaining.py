@@ -8,7 +8,6 @@ once, at the end.
 import logging
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 import anyio
 
@@ -16,6 +15,7 @@ from reel.base.errors import ReelError
 from reel.reading.wording import utc_minute
 from reeld.agents.clock import now
 from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
+from reeld.agents.notice import Notice, PassOptions, forget_rules
 from reeld.agents.registry import Registry
 from reeld.core.paging import batches
 from reeld.core.stage import Reply
@@ -24,8 +24,7 @@ from reeld.store import queries
 from reeld.store.connection import Error
 from reeld.store.erasures import Order
 from reeld.store.purging import Purge, count_purge, plan_purge
-from reeld.store.retention import DAY, Noted, Old, Retention, expired, forget, note, noted
-from reeld.store.store import Store
+from reeld.store.retention import Old, Retention, Subject, expired
 from reeld.store.transactions import Transaction
 
 log = logging.getLogger(__name__)
@@ -35,14 +34,6 @@ _BATCH = 250
 _EVENTS = 10_000
 # Old agents that the log names before they are purged.
 _NAMED = 100
-
-
-class PassOptions(NamedTuple):
-    """How agents are purged: only say which ones; without waiting for a day; and for whom."""
-
-    client: str | None
-    dry_run: bool = False
-    at_once: bool = False
 
 
 class _Done:
@@ -83,14 +74,15 @@ class Retaining:
     """
 
     def __init__(self, rules: Retention, ignored: Sequence[str] = ()) -> None:
-        self.rules = rules
+        self.rules = rules.of_agents
         self._ignored = list(ignored)
         self._failure: str | None = None
-        # What the database was last made to remember.
-        self._noted: Noted | None = None
-        # The time before which nothing is purged, because the rules are new; ``None`` if there are none, or they were
-        # not looked at yet.
-        self.after: int | None = None
+        self._notice = Notice(Subject.AGENTS, self.rules)
+
+    @property
+    def after(self) -> int | None:
+        """The time before which nothing is purged, because the rules are new; ``None`` if that is not known."""
+        return self._notice.after
 
     @property
     def problem(self) -> str | None:
@@ -126,7 +118,7 @@ class Retaining:
         time, store = now(), registry.store
         if not self.rules.is_on:
             if not asked.dry_run:
-                await forget_rules(store)
+                await forget_rules(store, Subject.AGENTS)
             return {"agents": [], "agents_count": 0, "off": True, **_Done().as_reply()}
         expired_ones = await store.eraser.plan(expired(self.rules, time))
         old = await _unfollowed(registry, expired_ones)
@@ -135,54 +127,14 @@ class Retaining:
             "agents_count": len(old),
             "followed_count": len(expired_ones) - len(old),
         }
-        before = await store.read(noted)
-        current, is_new = self._current(before, time, at_once=asked.at_once)
-        after = current.since + DAY
-        if not asked.dry_run:
-            await self._begin(store, before, current)
-            if is_new:
-                _announce(old, after)
+        after, is_new = await self._notice.look(store, time, at_once=asked.at_once, dry_run=asked.dry_run)
+        if is_new and not asked.dry_run:
+            _announce(old, after)
         if time < after:
             return {**told, **_Done().as_reply(), "after": after}
         if asked.dry_run:
             return {**told, **await _counted(registry, old)}
         return {**told, **await _purge(registry, holders, old, asked.client)}
-
-    def _current(self, before: Noted | None, time: int, *, at_once: bool) -> tuple[Noted, bool]:
-        """Return since when the rules apply, and whether that is to be announced.
-
-        On a server, another daemon may have made the database remember other rules, or none. That does not change how
-        long these have applied here.
-
-        Args:
-            before: what the database remembers.
-            time: the time.
-            at_once: whether they apply now in any case.
-        """
-        known = [each for each in (before, self._noted) if each is not None]
-        current = min(
-            (each.replaced_by(self.rules, time) for each in known),
-            key=lambda each: each.since,
-            default=Noted(self.rules, time),
-        )
-        if at_once:
-            return current._replace(since=min(current.since, time - DAY)), False
-        return current, current.since not in {each.since for each in known}
-
-    async def _begin(self, store: Store, before: Noted | None, current: Noted) -> None:
-        """Make the database remember since when the rules apply."""
-        if current != before:
-            await store.write(lambda connection: note(connection, current))
-        self._noted, self.after = current, current.since + DAY
-
-
-async def forget_rules(store: Store) -> None:
-    """Forget the rules of the past: if they are made again, they are new.
-
-    On a server they may be another daemon's, which applies them; that one remembers them itself.
-    """
-    if await store.read(noted) is not None:
-        await store.write(forget)
 
 
 async def _unfollowed(registry: Registry, old: Sequence[Old]) -> list[Old]:

@@ -238,7 +238,7 @@ def used_at(event: Event, before: State) -> int:
     """Return when an agent was used last, after an event.
 
     A message with an original time does not make an old conversation recent; nor does an event after it that leaves the
-    conversation unchanged: a title, a tag, a note.
+    conversation unchanged: a title, a tag, a note. Nor does an erasure, which the daemon may do by itself.
 
     Args:
         event: the event.
@@ -246,4 +246,6 @@ def used_at(event: Event, before: State) -> int:
     """
     if event.kind in UNDOABLE_KINDS:
         return event.time if event.origin is None or event.origin.sent is None else event.origin.sent
+    if event.kind == "redacted":
+        return before.profile.updated
     return event.time if before.conversation.sent is None else before.profile.updated

@@ -7,6 +7,7 @@ from reel.base.errors import ReelError
 from reel.wire.frames import Id
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
+from reeld.agents.pruning_old import PruningOld
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups.scheduled import ScheduledBackups
@@ -158,6 +159,7 @@ class Services(NamedTuple):
         backups: writes backups.
         scheduled_backups: makes backups on a schedule.
         retention: purges old agents.
+        pruning_old: prunes living agents.
     """
 
     registry: Registry
@@ -173,3 +175,4 @@ class Services(NamedTuple):
     backups: Backups
     scheduled_backups: ScheduledBackups
     retention: Retaining
+    pruning_old: PruningOld

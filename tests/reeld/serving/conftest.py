@@ -15,6 +15,7 @@ from msgpack import Unpacker
 from reel.base.errors import ReelError, from_wire
 from reel.wire.frames import Id, Notification, Response
 from reeld.agents.clock import now
+from reeld.agents.pruning_old import PruningOld
 from reeld.agents.registry import Registry
 from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
@@ -184,6 +185,7 @@ async def services(tmp_path: Path, stopped: list[str], monkeypatch: pytest.Monke
             (backups := Backups(store)),
             ScheduledBackups(backups, Schedule(), store.path, now),
             Retaining(Retention()),
+            PruningOld(Retention()),
         )
         tasks.cancel_scope.cancel()
 

@@ -15,8 +15,10 @@ from reel.base.errors import Conflict, Exists, NotFound, ReelError, Storage
 from reel.wire.pushes import DraftPush, EventPush
 from reeld.agents.asking import drain
 from reeld.agents.clock import now
+from reeld.agents.notice import PassOptions
+from reeld.agents.pruning_old import PruningOld
 from reeld.agents.registry import Registry
-from reeld.agents.retaining import PassOptions, Retaining
+from reeld.agents.retaining import Retaining
 from reeld.backups.schedule import Schedule
 from reeld.backups.scheduled import ScheduledBackups
 from reeld.backups.service import Backups
@@ -30,7 +32,7 @@ from reeld.serving.neighbours import keep_in_touch
 from reeld.serving.renderings import RenderCache, UnansweredRenderings
 from reeld.serving.server import Server
 from reeld.store.connection import Error
-from reeld.store.retention import Noted, Retention, note, noted
+from reeld.store.retention import Noted, Retention, Subject, note, noted
 from reeld.store.store import Store, open_store
 from tests.daemon import short_directory
 from tests.lossy import lossy
@@ -60,6 +62,7 @@ async def daemon(url: str, path: str) -> AsyncIterator[Services]:
             backups,
             ScheduledBackups(backups, Schedule(), store.path, now),
             Retaining(Retention()),
+            PruningOld(Retention()),
         )
         server = Server()
         tasks.start_soon(services.drafts.run)
@@ -496,7 +499,7 @@ async def test_old_agents_at_several_daemons() -> None:
             await client.kill("old")
             await services.store.write(lambda opened: opened.execute("UPDATE agents SET killed = 1").close())
             async with open_store(url) as other:
-                await other.write(lambda connection: note(connection, Noted(rules, 1)))
+                await other.write(lambda connection: note(connection, Subject.AGENTS, Noted(rules, 1)))
                 await retaining.run(services.registry, rest)
                 problem = (await client.stats())["retention_problem"]
                 kept = (await client.stats())["agents"]
@@ -508,15 +511,43 @@ async def test_old_agents_at_several_daemons() -> None:
     assert (1, 0, None) == (kept, alone["agents"], alone["retention_problem"])
 
 
+async def test_living_agents_at_several_daemons() -> None:
+    """While another daemon uses the database nothing is pruned, and `stats` says why; then it is, in the next pass."""
+    rules = Retention(history_days=0.0)
+    with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
+        path = str(directory / "s")
+        async with daemon(url, path) as services, aio.connect(path) as client:
+            pruning, rest = services.pruning_old, _ContentHolders(services)
+            pruning.rules = rules.of_histories
+            await client.add("demo", "a secret", create=True)
+            await client.clear("demo")
+            await client.add("demo", "left")
+            since = Noted(rules.of_histories, 1)
+            await services.store.write(lambda connection: note(connection, Subject.HISTORIES, since))
+            async with open_store(url):
+                await pruning.run(services.registry, rest)
+                problem = (await client.stats())["retention_problem"]
+                kept = pruning.done
+            await pruning.run(services.registry, rest)
+            while pruning.problem is not None:  # until the server has noticed that the other one is gone
+                await pruning.run(services.registry, rest)
+            left = (await client.history("demo")).events
+            verified = await client.verify()
+
+    assert "other daemons use this database" in problem
+    assert (0, 1, []) == (kept.events, pruning.done.events, verified.problems)
+    assert "a secret" not in str(left)
+
+
 async def test_rules_that_only_one_daemon_has() -> None:
     """A daemon without rules forgets those of the past, as in a file; one that has applied rules goes on with them."""
     rules, asked, found = Retention(killed_days=30), PassOptions(None), []
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         async with daemon(url, str(directory / "s")) as services:
             registry, rest, applying = services.registry, _ContentHolders(services), Retaining(rules)
-            await services.store.write(lambda connection: note(connection, Noted(rules, 1)))
+            await services.store.write(lambda connection: note(connection, Subject.AGENTS, Noted(rules, 1)))
             for retaining in (applying, Retaining(Retention()), applying):
                 await retaining.retain(registry, rest, asked)
-                found.append(await services.store.read(noted))
+                found.append(await services.store.read(noted, Subject.AGENTS))
 
     assert [Noted(rules, 1), None, Noted(rules, 1)] == found

@@ -6,7 +6,7 @@ import pytest
 
 from reeld.store import retention
 from reeld.store.plans import carry_out
-from reeld.store.retention import DAY, Noted, Old, Retention, expired, forget, note, noted
+from reeld.store.retention import DAY, Noted, Old, Retention, Subject, expired, forget, note, noted
 from tests.reeld.store.rows import Rows
 
 NOW = 1000 * DAY
@@ -80,11 +80,11 @@ def test_agents_are_found_in_slices(rows: Rows, monkeypatch: pytest.MonkeyPatch)
 
 def test_rules_are_remembered(rows: Rows) -> None:
     """A database remembers one set of rules, and forgets them."""
-    found: list[Any] = [noted(rows.connection)]
+    found: list[Any] = [noted(rows.connection, Subject.AGENTS)]
     for rules in (Retention(30.5, None, "keep"), Retention(None, 7.0, None)):
-        note(rows.connection, Noted(rules, NOW))
-        found.append(noted(rows.connection))
-    forget(rows.connection)
-    found.append(noted(rows.connection))
+        note(rows.connection, Subject.AGENTS, Noted(rules, NOW))
+        found.append(noted(rows.connection, Subject.AGENTS))
+    forget(rows.connection, Subject.AGENTS)
+    found.append(noted(rows.connection, Subject.AGENTS))
 
     assert [None, Noted(Retention(30.5, None, "keep"), NOW), Noted(Retention(None, 7.0, None), NOW), None] == found

@@ -10,7 +10,7 @@ from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.line.names import Names
-from reel.reading.wording import count
+from reel.reading.wording import count, size
 from reel.replies import Purged, Retained
 
 
@@ -72,40 +72,53 @@ def _repeat_purge(how: dict[str, Any], done: Sequence[Purged | Retained]) -> str
 
 
 def _retain(ctx: Context) -> int:
-    """Remove the agents that are older than the daemon's settings allow."""
-    now = ctx.args.now or None
-    tried = ctx.client.retention(dry_run=True, now=now)
-    if ctx.out.as_json:
-        if ctx.args.dry_run or not tried.agents or tried.after is not None:
-            ctx.out.document(tried)
-    else:
+    """Remove what is older than the daemon's settings allow: agents, and what nothing reaches in the others."""
+    tried = ctx.client.retention(dry_run=True, now=ctx.args.now or None)
+    waits = [time for time, is_any in ((tried.after, tried.agents), (tried.history_after, tried.pruned)) if is_any]
+    applies = max((time for time in waits if time is not None), default=None)
+    is_any = bool(tried.agents or tried.pruned)
+    if not ctx.out.as_json:
         _list_old(ctx, tried)
-    if not tried.agents:
+    elif ctx.args.dry_run or not is_any or applies is not None:
+        ctx.out.document(tried)
+    if not is_any:
         return OK
-    if tried.after is not None:
-        _warn_of_notice(ctx, tried.after, "would be" if ctx.args.dry_run else "was")
+    if applies is not None:
+        _warn_of_notice(ctx, applies, "would be" if ctx.args.dry_run else "was")
         return OK if ctx.args.dry_run else REFUSED
     if ctx.args.dry_run:
         return OK
-    if not agreed(ctx, f"Purge {count(tried.agents_count, 'conversation')} for good?", "purge --retention"):
+    if not agreed(ctx, _question(tried), "purge --retention"):
         return REFUSED
+    return _remove_old(ctx)
+
+
+def _remove_old(ctx: Context) -> int:
     # The replies name a thousand agents at most.
     before = imported(ctx)
-    done = ctx.client.retention(now=now)
+    done = ctx.client.retention(now=ctx.args.now or None)
     if before:
         left = {row.id for row in ctx.client.iter_agents()}
         keep_away(ctx, {agent: origin for agent, origin in before.items() if agent not in left})
     if ctx.out.as_json:
         ctx.out.document(done)
-    if done.after is not None:  # an older daemon does not say so before
+    if done.agents and done.after is not None:  # an older daemon does not say so before
         _warn_of_notice(ctx, done.after, "was")
         return REFUSED
     if not ctx.out.as_json:
-        ctx.out.line(f"{count(done.purged_count, 'conversation')} purged: {count(done.events, 'event')}")
-        if used := done.agents_count - done.purged_count:
-            ctx.out.line(f"{count(used, 'conversation')} left for the next time, because somebody uses {_it(used)}")
-    warn_of_backups(ctx, _repeat_purge({}, [done]))
+        _tell_what_went(ctx, done)
+    if done.purged_count:
+        warn_of_backups(ctx, _repeat_purge({}, [done]))
     return OK
+
+
+def _tell_what_went(ctx: Context, done: Retained) -> None:
+    if done.agents:
+        ctx.out.line(f"{count(done.purged_count, 'conversation')} purged: {count(done.events, 'event')}")
+    if used := done.agents_count - done.purged_count:
+        ctx.out.line(f"{count(used, 'conversation')} left for the next time, because somebody uses {_it(used)}")
+    if done.pruned:
+        ctx.out.line(f"{_histories(done)} pruned")
 
 
 def _list_old(ctx: Context, tried: Retained) -> None:
@@ -119,11 +132,27 @@ def _list_old(ctx: Context, tried: Retained) -> None:
     elif tried.agents:
         events = "" if tried.after is not None else f": {count(tried.events, 'event')}"
         ctx.out.line(f"{count(tried.agents_count, 'conversation')} too old{events}")
-    elif not tried.followed_count:
+    elif not tried.followed_count and not tried.pruned:
         ctx.out.line("no conversation is too old")
+    if tried.pruned:
+        ctx.out.line(f"{_histories(tried)} that nothing reaches any more")
     if tried.followed_count:
         followed = count(tried.followed_count, "conversation")
         ctx.out.line(f"{followed} too old and left, because somebody follows {_it(tried.followed_count)}")
+
+
+def _histories(told: Retained) -> str:
+    """Return what is pruned, and how much that is."""
+    where = count(told.histories_count, "living conversation")
+    return f"{count(told.pruned, 'event')} of {where}, {size(told.pruned_bytes)} of text,"
+
+
+def _question(tried: Retained) -> str:
+    """Return what is asked before anything is removed."""
+    parts = [f"Purge {count(tried.agents_count, 'conversation')}"] if tried.agents else []
+    parts += [f"prune {count(tried.pruned, 'event')}"] if tried.pruned else []
+    asked = " and ".join(parts)
+    return f"{asked[0].upper()}{asked[1:]} for good?"
 
 
 def _it(number: int) -> str:
@@ -132,7 +161,7 @@ def _it(number: int) -> str:
 
 def _warn_of_notice(ctx: Context, after: int, verb: str) -> None:
     ctx.out.warn(
-        f"nothing {verb} purged: the settings are new, or reach further than before;"
+        f"nothing {verb} purged or pruned: the settings are new, or reach further than before;"
         f" they apply from {ctx.clock(after)} on, and now with: reel purge --retention --now"
     )
 

@@ -56,7 +56,7 @@ def _shown(name: str, value: Any, clock: Callable[[int], str]) -> str:
         return ", ".join(map(str, value))
     if name == "uptime":
         return duration(value / 1000)
-    if name in ("started", "scheduled_backup_time", "retention_after"):
+    if name in ("started", "scheduled_backup_time", "retention_after", "retention_history_after"):
         return clock(value)
     if "bytes" in name:
         return size(value)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import anyio
 
 from reel.base.errors import InvalidParams
-from reeld.agents import erasing, retaining
+from reeld.agents import erasing
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
+from reeld.agents.notice import PassOptions, forget_rules
 from reeld.backups.remains import remove_workplace
 from reeld.core.commands import not_found
 from reeld.protocol import params
@@ -22,6 +23,7 @@ from reeld.store.connection import Texts
 from reeld.store.pruning import Point, Program
 from reeld.store.purging import those_purged
 from reeld.store.redacting import Text
+from reeld.store.retention import Subject
 
 log = logging.getLogger(__name__)
 
@@ -113,9 +115,17 @@ def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
 
 
 def retention(services: Services, call: Call, given: params.Retention) -> Deferred:
-    """Purge the agents that are older than the settings allow."""
-    asked = retaining.PassOptions(call.peer.client, dry_run=given.dry_run, at_once=given.now)
-    return Deferred(lambda: services.retention.retain(services.registry, _ContentHolders(services), asked))
+    """Purge the agents that are older than the settings allow, and prune the others of what is."""
+    asked = PassOptions(call.peer.client, dry_run=given.dry_run, at_once=given.now)
+
+    async def run() -> Result:
+        registry, holders = services.registry, _ContentHolders(services)
+        told = await services.retention.retain(registry, holders, asked)
+        if pruned := await services.pruning_old.prune(registry, holders, asked):
+            told = {**told, "off": False, **pruned}
+        return told
+
+    return Deferred(run)
 
 
 def purged(services: Services, _call: Call, asked: params.Gone) -> Deferred:
@@ -128,11 +138,18 @@ def purged(services: Services, _call: Call, asked: params.Gone) -> Deferred:
 
 
 async def keep_retention(services: Services) -> None:
-    """Periodically purge the agents that are older than the settings allow; without a limit, forget earlier ones."""
-    while services.retention.rules.is_on:
-        await services.retention.run(services.registry, _ContentHolders(services))
+    """Periodically purge and prune what is older than the settings allow; without a limit, forget earlier ones."""
+    retention, pruning = services.retention, services.pruning_old
+    if not retention.rules.is_on:
+        await forget_rules(services.store, Subject.AGENTS)
+    if not pruning.is_on:
+        await forget_rules(services.store, Subject.HISTORIES)
+    while retention.rules.is_on or pruning.is_on:
+        if retention.rules.is_on:
+            await retention.run(services.registry, _ContentHolders(services))
+        if pruning.is_on:
+            await pruning.run(services.registry, _ContentHolders(services))
         await anyio.sleep(RETENTION_EVERY)
-    await retaining.forget_rules(services.store)
 
 
 async def keep_complete(services: Services) -> None:

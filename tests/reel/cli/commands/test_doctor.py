@@ -462,6 +462,19 @@ def test_retention_that_is_new() -> None:
     assert check_retention({"retention_after": time.time() * 1000 - 1}) is None
 
 
+def test_retention_in_living_conversations() -> None:
+    """It says that they are pruned, and of how much; or when that begins."""
+    stats = {"retention_history_days": 30.0, "retention_pruned_events": 2, "retention_pruned_bytes": 80_000}
+    on = check_retention(stats)
+    new = check_retention({**stats, "retention_history_after": time.time() * 1000 + 7_200_500})
+
+    assert on is not None
+    assert new is not None
+    assert (FINE, WARN) == (on.verdict, new.verdict)
+    assert "nothing reaches any more is pruned after 30 days; since the daemon was started: 2 events, 80 kB" in on.about
+    assert "what nothing reaches any more and is too old is pruned in 2h" in new.about
+
+
 def test_daemon_without_a_search() -> None:
     """An older daemon has no search index."""
     assert check_search({}) is None

@@ -17,7 +17,7 @@ from tests.daemon import until
 from tests.forkserver import ForkedDaemon
 from tests.reel.cli.conftest import Reel, texts
 from tests.reel.cli.running import talking
-from tests.reeld.store.making import query
+from tests.reeld.store.making import query, seal, unguarded
 
 
 def test_redact_what_matches(reel: Reel, talk: str) -> None:
@@ -182,16 +182,44 @@ def test_retention_that_is_new(reel: Reel, retaining: str) -> None:  # noqa: ARG
     wrong = reel("purge", "old", "--now", "--yes")
 
     assert (0, "1 conversation too old") == (tried.status, tried.out.splitlines()[-1])
-    assert "nothing would be purged: the settings are new" in tried.err
+    assert "nothing would be purged or pruned: the settings are new" in tried.err
     assert (1, [], True) == (told["agents_count"], told["purged"], told["after"] > 0)
     for early in refused:
         assert (1, "old" in left) == (early.status, True)
-        assert "nothing was purged: the settings are new" in early.err
+        assert "nothing was purged or pruned: the settings are new" in early.err
         assert "reel purge --retention --now" in early.err
     assert ("1 conversation too old: 2 events", "") == (would.out.splitlines()[-1], would.err)
     assert (0, "1 conversation purged: 2 events\n") == (done.status, done.out.splitlines(keepends=True)[-1])
     assert "the settings are new: the conversations that are too old are purged in " in status
     assert (2, True) == (wrong.status, "--now goes with --retention" in wrong.err)
+
+
+@pytest.mark.slow
+def test_retention_in_a_living_conversation(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said how much would be pruned and when that begins; with --now it is pruned, and nothing is purged."""
+    daemon = ForkedDaemon(directory)
+    daemon.options = ["--retention-history-days", "30"]
+    with closing(daemon.start()), daemon.client() as client:
+        monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+        client.add("talk", "a secret" * 1000, create=True)
+        client.clear("talk")
+        with unguarded(client.stats()["database"]) as connection:
+            connection.execute("UPDATE events SET time = time - 100 * 86400000")
+            seal(connection)
+        until(lambda: client.stats()["retention_history_after"] is not None)
+        tried = reel("purge", "--retention", "--dry-run")
+        refused = reel("purge", "--retention", "--yes")
+        doctor = reel("doctor").out
+        done = reel("purge", "--retention", "--now", "--yes")
+        none = reel("purge", "--retention", "--now", "--yes")
+        left = client.agents().agents
+
+    assert "1 event of 1 living conversation, 8.0 kB of text, that nothing reaches any more\n" == tried.out
+    assert "nothing would be purged or pruned: the settings are new" in tried.err
+    assert (1, "nothing was purged or pruned" in refused.err) == (refused.status, True)
+    assert "what nothing reaches any more and is too old is pruned in " in doctor
+    assert (0, "1 event of 1 living conversation, 8.0 kB of text, pruned") == (done.status, done.out.splitlines()[-1])
+    assert (0, "no conversation is too old\n", 1) == (none.status, none.out, len(left))
 
 
 @pytest.mark.slow

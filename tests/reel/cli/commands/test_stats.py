@@ -14,8 +14,14 @@ _IN_WORDS = {"clients", "database", "engine", "log", "scheduled_backup_directory
 _REDUNDANT = {"commits", "search_indexed"}
 # How far a backup is, in the unit of its step: for the person who waits for it.
 _PROGRESS = {"backup_path", "backup_step", "backup_done", "backup_total"}
-# What the limits add up to, and when the first purge may be: they change with the settings alone.
-_SETTINGS = {"memory_limit_kb", "memory_most_kb", "retention_after"}
+# What the limits add up to, and when retention may begin: they change with the settings alone.
+_SETTINGS = {
+    "memory_limit_kb",
+    "memory_most_kb",
+    "retention_after",
+    "retention_history_after",
+    "retention_history_days",
+}
 
 
 def test_every_counter_is_a_metric(reel: Reel) -> None:

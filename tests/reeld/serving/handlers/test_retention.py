@@ -14,12 +14,13 @@ from reeld.agents import erasing, retaining
 from reeld.agents.asking import ask, lock
 from reeld.agents.clock import now
 from reeld.agents.jobs import Read
-from reeld.agents.retaining import PassOptions, Retaining
+from reeld.agents.notice import PassOptions
+from reeld.agents.retaining import Retaining
 from reeld.serving.call import Services
 from reeld.serving.handlers import erasing as erasing_handlers
 from reeld.serving.handlers.erasing import _ContentHolders, keep_complete, keep_retention
 from reeld.store import housekeeping, queries
-from reeld.store.retention import DAY, Noted, Retention, note, noted
+from reeld.store.retention import DAY, Noted, Retention, Subject, note, noted
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 from tests.reeld.store.making import seal, unguarded
@@ -56,7 +57,7 @@ async def made(peer: Peer, services: Services, *names: str) -> None:
 
 async def apply(services: Services, rules: Retention = RULES, since: int = 1) -> Retaining:
     """Let a database remember rules since some time; return what applies them."""
-    await services.store.write(lambda connection: note(connection, Noted(rules, since)))
+    await services.store.write(lambda connection: note(connection, Subject.AGENTS, Noted(rules, since)))
     return Retaining(rules)
 
 
@@ -197,7 +198,7 @@ async def test_new_rules_wait_for_a_day(
     first = await (retaining := Retaining(RULES)).retain(services.registry, _ContentHolders(services), NOBODY)
     (said,) = errors()
     again = await Retaining(RULES).retain(services.registry, _ContentHolders(services), NOBODY)
-    found = await services.store.read(noted)
+    found = await services.store.read(noted, Subject.AGENTS)
 
     assert found is not None
     assert (["old"], 0, found.since + DAY) == (await living(peer), first["purged_count"], retaining.after)
@@ -233,7 +234,7 @@ async def test_a_dry_run_is_no_first_pass(connect: Connect, services: Services) 
     )
 
     assert (0, True, 1) == (tried["purged_count"], tried["after"] >= began + DAY, at_once["purged_count"])
-    assert (None, None) == (await services.store.read(noted), retaining.after)
+    assert (None, None) == (await services.store.read(noted, Subject.AGENTS), retaining.after)
 
 
 async def test_rules_that_are_taken_back(services: Services) -> None:
@@ -241,7 +242,7 @@ async def test_rules_that_are_taken_back(services: Services) -> None:
     await apply(services)
     await Retaining(Retention()).retain(services.registry, _ContentHolders(services), NOBODY)
 
-    assert await services.store.read(noted) is None
+    assert await services.store.read(noted, Subject.AGENTS) is None
 
 
 async def test_daemons_with_different_rules(services: Services, errors: Callable[[], list[str]]) -> None:
@@ -251,7 +252,7 @@ async def test_daemons_with_different_rules(services: Services, errors: Callable
         await each.retain(services.registry, _ContentHolders(services), NOBODY)
 
     assert (1 + DAY, 1 + DAY, []) == (wide.after, narrow.after, errors())
-    assert Noted(RULES, 1) == await services.store.read(noted)
+    assert Noted(RULES, 1) == await services.store.read(noted, Subject.AGENTS)
 
 
 async def test_rules_that_cannot_be_forgotten(
@@ -270,7 +271,7 @@ async def test_rules_that_cannot_be_forgotten(
     await services.store.housekeeping.keep_going("retention", partial(keep_retention, services))
 
     assert [] == refused
-    assert (None, None) == (await services.store.read(noted), services.retention.problem)
+    assert (None, None) == (await services.store.read(noted, Subject.AGENTS), services.retention.problem)
     assert ["retention failed, and is tried again: the database cannot be written: not authorized"] * 2 == errors()
 
 

@@ -221,6 +221,10 @@ def check_retention(stats: dict[str, Any]) -> Finding | None:
         return Finding("retention", WARN, problem, "correct [retention] in reeld.toml, or do what it says")
     if (notice := retention_notice(stats)) is not None:
         return Finding("retention", WARN, notice, "see which: reel purge --retention --dry-run")
+    if (days := stats.get("retention_history_days")) is not None:
+        done = f"{count(stats['retention_pruned_events'], 'event')}, {size(stats['retention_pruned_bytes'])} of text"
+        about = f"what nothing reaches any more is pruned after {days:g} days; since the daemon was started: {done}"
+        return Finding("retention", FINE, about)
     return None
 
 
