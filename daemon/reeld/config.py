@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from reel.base.installation import install_command
+from reel.base.light_typing import NamedTuple
 from reel.daemon.address import config_file, standard_database, standard_socket
 from reel.daemon.database_url import has_password, is_url, printable
 from reel.touches.describing import Described, WrongTable, described

@@ -9,7 +9,8 @@ then, the daemon says so.
 import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 MEGABYTE = 1 << 20
 # The settings that count, each a number of bytes.

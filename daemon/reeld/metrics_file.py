@@ -9,10 +9,11 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
+from reel.base.light_typing import NamedTuple
 from reel.stats.metrics import PROMETHEUS, exposition
 from reeld.store.housekeeping import Housekeeping
 

@@ -5,8 +5,9 @@ import math
 import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.daemon.database_url import is_url, printable
 
 _TYPES = {str: "a string", int: "a whole number", float: "a number"}

@@ -6,7 +6,8 @@ What git knows is read from its files: running git takes 5 ms, and runs what the
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 # The tag with the directory of a conversation.
 DIRECTORY = "cwd"

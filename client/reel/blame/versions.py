@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from reel.base.light_typing import NamedTuple
 from reel.blame.replaying import writers
 from reel.blame.steps import Edit, Look
 

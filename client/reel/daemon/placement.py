@@ -9,9 +9,9 @@ import os
 import pwd
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from reel.base.errors import NotRunning
+from reel.base.light_typing import NamedTuple
 
 # What Linux calls them (proc(5), mountinfo); what is mounted through FUSE is called after its program.
 _NETWORK = frozenset(

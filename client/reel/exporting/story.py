@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.approvals import told_in
 from reel.reading.layout import Shown
 from reel.said.blocks import InvalidRecord

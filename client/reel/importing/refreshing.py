@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.daemon.address import state_directory
 from reel.importing import MODULES, tool_named
 from reel.importing.adding.importer import Importer

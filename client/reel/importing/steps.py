@@ -7,8 +7,9 @@ message that is read twice is added once, and a step back can name its target.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.importing.values import origins_first
 from reel.said.messages import COMPACTED
 

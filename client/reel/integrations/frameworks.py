@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Final, NamedTuple
+from typing import Final
 
 from reel.base.installation import install_command, needs
+from reel.base.light_typing import NamedTuple
 
 
 class Framework(NamedTuple):

@@ -2,10 +2,10 @@
 
 import unicodedata
 from hashlib import sha256
-from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
 from reel.base.ids import is_name
+from reel.base.light_typing import NamedTuple
 
 # The start of a session's name if its id is not a valid name.
 _HASHED = "sha256-"

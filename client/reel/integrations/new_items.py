@@ -1,8 +1,9 @@
 """Fetches the items of a conversation that were added since a process last read it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel import requests
+from reel.base.light_typing import NamedTuple
 from reel.replies import AddedItems, ItemsPage
 from reel.said.kinds import REPLACING
 from reel.sync.client import Client

@@ -5,11 +5,11 @@ A call waits a moment for it, and then says what is not read in yet: an answer a
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import anyio
 
 from reel.base.errors import ReelError
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding.masking import Masking
 from reel.importing.refreshing import Caller, Refresher, Stopped
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
 from reel.base.errors import ReelError
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding.masking import Masking
 from reel.mcp.answers.answer import MIN_BUDGET, beginning, size
 from reel.mcp.daemon import Daemon

@@ -1,7 +1,8 @@
 """The lines of a report: what could not be kept unchanged."""
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 
 Action: TypeAlias = Literal["dropped", "synthesized", "merged", "moved", "renamed", "downgraded", "prefix_changed"]

@@ -5,9 +5,10 @@ In all formats ``type(value) is`` asks for the type of a JSON value: it is exact
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.json_values import dump
 from reel.providers.metadata import preserve_keys

@@ -2,8 +2,9 @@
 
 import re
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.blocks import PartReader, blocks_of, by_type, own_media, text, text_part, tool_call, tool_result
 from reel.providers.content import ANY_PICTURE, media_from, shortest

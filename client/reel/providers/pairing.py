@@ -1,7 +1,8 @@
 """Pairs calls and results in a request if one or both of them have no id (rule X12)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.providers.changes import Change
 from reel.providers.elements import require_str
 

@@ -6,8 +6,9 @@ A form is a command without what only leads to it, such as a ``cd`` into the pro
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.when_said import said_at
 from reel.reading.wording import flat
 from reel.replies import Edit

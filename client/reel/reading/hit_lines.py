@@ -5,8 +5,9 @@ A line is a list of spans, each a text and what it is: so an editor colours them
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.wording import age
 
 # What a span is: a role, or one of these; "" has no colour.

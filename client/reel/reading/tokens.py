@@ -1,7 +1,9 @@
 """How many tokens a response used, whichever provider counted them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from reel.base.light_typing import NamedTuple
 
 # What the providers, the tools and the frameworks call it. Anthropic, Bedrock, opencode and pi count what was read from
 # and written to the cache separately; the others count it as a part of the input. Gemini and opencode count thoughts

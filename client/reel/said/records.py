@@ -5,8 +5,9 @@ cannot differ.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
 from reel.base.values import clean_deep, has_large_number, is_clean, numbers_as_text, why_not_plain
 from reel.said.blocks import (

@@ -1,9 +1,10 @@
 """Tool calls that wait for a result, with their arguments."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reel.said.messages import Message, NewMessage, ToolOutput
 from reel.said.new_messages import tool_result
 

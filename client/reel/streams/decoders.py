@@ -6,7 +6,8 @@ JSON objects in sequence, often one per line (NDJSON).
 """
 
 import re
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 _LINE_END = re.compile("\r\n?|\n")
 _FIELDS = ("data", "event", "id", "retry")

@@ -8,8 +8,8 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.touches.patches import patched
 from reel.touches.touch import Touch
 

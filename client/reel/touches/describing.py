@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.touches.commands import written
 from reel.touches.tools import KNOWN, Arguments, FileTool, Tool, text_in
 from reel.touches.touch import Touch

@@ -7,7 +7,9 @@ The arguments of a call have to be literals, or constants that are texts. What i
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from reel.base.light_typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""(?P<gap>\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
 from reel.touches.commands import PATCHES, below, written
 from reel.touches.patches import added, hunks, patched, removed

@@ -1,11 +1,11 @@
 """Reads the contents of pages from the daemon."""
 
 from contextlib import aclosing
-from typing import NamedTuple
 
 from reel import requests
 from reel.aio import Client
 from reel.base.errors import InvalidParams, NotFound
+from reel.base.light_typing import NamedTuple
 from reel.exporting.story import Part, story
 from reel.reading.difference import Hunk
 from reel.reading.positions import FromEnd, split_name

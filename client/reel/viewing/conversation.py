@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.exporting.articles import Articles
 from reel.exporting.page import prompt, title
 from reel.exporting.rich_text import rich_text

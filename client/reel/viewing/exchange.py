@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from html import escape
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from reel.base.light_typing import NamedTuple
 
 # Sends a piece of a response.
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]

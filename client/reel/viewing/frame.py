@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
-from typing import NamedTuple
 from urllib.parse import urlencode
 
+from reel.base.light_typing import NamedTuple
 from reel.replies import AgentInfo
 
 # The keys of the page, and what they do; the script has the same list.

@@ -5,9 +5,10 @@ An add that needs no look-up is a ``Write`` in its agent's mailbox instead.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound
+from reel.base.light_typing import NamedTuple
 from reeld.agents import many_rows
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, Target, Work

@@ -10,11 +10,12 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 from reel.reading.wording import utc_minute
 from reeld.agents.agent import Agent
 from reeld.agents.asking import lock

@@ -10,8 +10,9 @@ time, and the daemon serves other work in between. Events that are published mea
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.conversation import Conversation
 from reeld.core.events import Event
 from reeld.core.milestones import Extent

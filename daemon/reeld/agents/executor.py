@@ -12,10 +12,11 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import Exists
 from reel.base.ids import new_id
+from reel.base.light_typing import NamedTuple
 from reeld.agents.agent import Agent
 from reeld.agents.asking import ask, lock
 from reeld.agents.clock import now

@@ -13,11 +13,12 @@ that did not happen.
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgpack import Packer, unpackb
 
 from reel.base.errors import Conflict, ReelError, Storage
+from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import LastingPacker
 from reeld.agents.packing import loop_packer
 from reeld.core.stage import Reply

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey
 from reeld.core.stage import PlainText, Reply, Stage
 from reeld.core.state import State

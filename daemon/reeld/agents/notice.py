@@ -1,8 +1,8 @@
 """The day's notice: settings that remove something for good remove nothing for a day after they were made."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.retention import DAY, Noted, Retention, Subject, forget, note, noted
 from reeld.store.store import Store
 

@@ -9,11 +9,11 @@ erasure can make something of it unreachable, such as the purge of a clone; then
 """
 
 import logging
-from typing import NamedTuple
 
 import anyio
 
 from reel.base.errors import NotFound, ReelError
+from reel.base.light_typing import NamedTuple
 from reel.reading.wording import count, size, utc_minute
 from reeld.agents.clock import now
 from reeld.agents.erasing import ContentHolders, Prunable, prune_log

@@ -1,8 +1,7 @@
 """Compares the live state of an agent with its log."""
 
-from typing import NamedTuple
-
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reeld.agents.agent import Agent
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile

@@ -6,9 +6,10 @@ consecutive additions are one command.
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from reel.base.errors import InvalidParams, NotFound, ReelError
+from reel.base.light_typing import NamedTuple
 from reeld.agents import adding, appending
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent

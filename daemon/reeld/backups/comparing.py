@@ -1,8 +1,8 @@
 """Determines what would be lost if a backup took the place of a database."""
 
 from contextlib import closing
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.verify.file import open_unchanged, unchanging_uri
 
 # An event is in the backup if the backup has the same event under its id; ids are never reused. The checksum is not

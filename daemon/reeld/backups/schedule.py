@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 from zlib import crc32
+
+from reel.base.light_typing import NamedTuple
 
 _HOUR = 3_600_000
 # Copying and checking a million events takes 20 to 45 s on a busy machine. With a shorter interval, a large database

@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
 from reel.base.errors import Storage, from_wire
+from reel.base.light_typing import NamedTuple
 from reel.daemon.process import trusted_environment
 from reeld.store.backup import Copy
 from reeld.store.store import Store

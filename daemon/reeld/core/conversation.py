@@ -14,8 +14,9 @@ and with all of them.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
 from reel.said.kinds import CONVERSATION, ROLES
 from reeld.core.events import ENTRY_SIZE, Entry, Event, Mark, Node, is_late, label_of, size_in_memory, system_of

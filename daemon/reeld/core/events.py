@@ -1,8 +1,9 @@
 """Events, and the entries and marks that they become in a conversation."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import ROLES

@@ -13,8 +13,7 @@ Milestones are derived from the log. If one is missing or damaged, the log is re
 So they may be written after their events, and losing one does no harm.
 """
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import Entry, Mark
 from reeld.core.open_calls import OpenCall
 

@@ -1,8 +1,9 @@
 """The tool calls of a conversation that wait for their results."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import Tools
 
 

@@ -6,7 +6,9 @@ item, so that a client that reads page by page gets past an item that is larger 
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from reel.base.light_typing import NamedTuple
 
 T = TypeVar("T")
 

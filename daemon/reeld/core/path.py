@@ -7,8 +7,8 @@ conversation, and after it the numbers of staged events. The state that each mov
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Event, Mark, Node, label_of
 from reeld.core.milestones import Milestone

@@ -9,8 +9,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
 from reeld.core.milestones import STEP, Extent, Foundation, Milestone, Waypoint

@@ -12,8 +12,8 @@ is the one at the roundest number of records: like the longest line of a ruler, 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import ROLES
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry

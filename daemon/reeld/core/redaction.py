@@ -9,8 +9,9 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode, parse
 from reel.base.values import Numeral
 from reel.said.blocks import InvalidRecord

@@ -5,8 +5,9 @@ in JSON.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode
 from reel.base.values import is_deeper, new_tuple
 from reel.said.blocks import MAX_DEPTH

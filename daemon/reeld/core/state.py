@@ -1,7 +1,8 @@
 """An agent's state: its profile and its current conversation."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.conversation import Conversation
 
 

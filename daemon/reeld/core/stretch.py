@@ -5,9 +5,10 @@ Here every event is checked by itself. Whether the conversation can go where an 
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reel.base.values import MAX_INTEGER
 from reel.said.blocks import InvalidRecord, kind_of
 from reel.said.records import parse_data

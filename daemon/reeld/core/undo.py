@@ -19,8 +19,9 @@ Each step is one indexed query.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import CONVERSATION
 from reeld.core.events import data_of
 

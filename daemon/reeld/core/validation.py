@@ -4,10 +4,11 @@ Everything is checked here, before anything changes. Characters that free text c
 anything else that is wrong is refused, with the index of the message and the path of the field.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.ids import is_id, is_name
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode, parse_bounded
 from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean
 from reel.said.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of

@@ -1,8 +1,9 @@
 """Assembles the body of a request from prompt, ``extra`` and turns, cut to a budget, compared with an earlier one."""
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
 from reeld.core.recent import Recent

@@ -6,8 +6,8 @@ they are useful (rule A15).
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode, parse
 from reel.providers.changes import Change
 from reeld.formats.encoded_turns import EncodedTurns

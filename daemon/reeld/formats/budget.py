@@ -7,9 +7,9 @@ request's prefix, and make the provider's cache useless.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from reel.base.errors import TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.providers.changes import Change
 from reeld.core.recent import Recent
 from reeld.formats.encoded_turns import EncodedTurns, TurnExtents

@@ -11,8 +11,9 @@ from array import array
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode, parse
 from reeld.formats.format import Caching
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.base.values import clean_deep
 from reel.providers.changes import Change

@@ -8,8 +8,9 @@ only on their arguments. To add a format, write a package with a ``FORMAT`` and 
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.changes import Action
 from reeld.formats.fields import LoadedRequest, Response

@@ -1,7 +1,8 @@
 """The history of a body: the turns that no later message changes, and those of the open exchanges."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reeld.formats.encoded_turns import EncodedTurns, TurnExtents
 
 

@@ -5,8 +5,9 @@ lack its user turn, and only the last one its assistant turn. Either may be empt
 format needs no turn there.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.changes import Action, Change
 from reel.providers.roles import INSTRUCTION_ROLES, THOUGHTS

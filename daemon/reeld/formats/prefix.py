@@ -5,8 +5,8 @@ says where the history departs from it.
 """
 
 from bisect import bisect_left
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.providers.changes import Change
 from reeld.formats.encoded_turns import DIGEST_SIZE, EncodedTurns, digest
 from reeld.formats.format import Prompt

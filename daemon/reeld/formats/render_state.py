@@ -19,8 +19,8 @@ where the history departs from an earlier ``after``.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.changes import Change
 from reeld.core.events import Entry

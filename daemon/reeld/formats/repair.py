@@ -31,8 +31,8 @@ message is added, because a repair for one API would damage the conversation for
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.base.values import new_tuple
 from reel.providers.changes import Change

@@ -1,7 +1,6 @@
 """The rules of one repair: what the API accepts, and the settings that the rest of the body imposes."""
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reeld.formats.format import Format, Position
 from reeld.formats.model import HistorySettings

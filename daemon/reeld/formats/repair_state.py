@@ -1,8 +1,8 @@
 """The state between two repairs: enough to repair the next exchange as if the whole history were repaired at once."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.open_calls import OpenCall
 from reeld.formats.format import LoopThinking
 from reeld.formats.model import Piece, ToolCall

@@ -8,8 +8,9 @@ that the tool's program made. An answer that has neither went on without the too
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.anthropic import declined_blocks
 from reeld.formats.format import Format, ServerToolHalf

@@ -1,8 +1,9 @@
 """Names of tools at the top of a body: ``extra`` is sent with the names that providers accept (rule X6)."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 
 

@@ -1,7 +1,6 @@
 """The top of a body: everything beside its history, which comes from ``extra``, the prompt and the format."""
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.providers.changes import Change
 from reeld.formats.breakpoints import has_marks, too_many

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.base.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reel.said.blocks import InvalidRecord, check_name, kind_of
 from reel.said.formats import FORMATS

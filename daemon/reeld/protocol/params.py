@@ -4,8 +4,9 @@ The type of a field has its converter (:mod:`reeld.protocol.converters`). A fiel
 null counts as left out. The order of the fields is that of positional parameters.
 """
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.said.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.core.validation import LAST_TIME
 from reeld.protocol import converters as to

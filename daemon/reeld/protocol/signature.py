@@ -5,9 +5,10 @@ They are made from the classes of :mod:`reeld.protocol.params`, which declare th
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
 from reel.said.blocks import kind_of
 from reeld.protocol.converters import (

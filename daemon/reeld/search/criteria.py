@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.search.index import KINDS, agent_word, kind_word
 from reeld.search.patterns import Pattern
 from reeld.search.query import Query, match_expression

@@ -2,8 +2,9 @@
 
 import time
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from reel.base.light_typing import NamedTuple
 from reeld.search import edits
 from reeld.search.edits import WantedEdits
 from reeld.search.finding import Paths

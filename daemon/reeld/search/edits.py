@@ -8,8 +8,9 @@ import re
 import sqlite3
 import time
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.touches.touch import Deed
 from reeld.search.attached_log import log_of
 from reeld.search.finding import OutOfTime, Paths

@@ -6,8 +6,9 @@ import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import ROLES, STATE
 from reeld.search import trigrams, volumes
 from reeld.search.attached_log import log_of

@@ -8,8 +8,9 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from reel.base.light_typing import NamedTuple
 from reeld.search import finding, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths

@@ -18,9 +18,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log

@@ -8,8 +8,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reeld.search.words import boundaries, folded_character, is_single
 
 # How often one word is looked for in one text.

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
+from reel.base.light_typing import NamedTuple
 from reeld.search.literals import needed_of_any_expression, needed_of_expression, needed_of_piece
 from reeld.search.query import TypedPattern
 

@@ -28,8 +28,8 @@ A query for agents (:func:`label_filter`) has no syntax: each word must be part 
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.moments import moment
 from reeld.protocol.converters import ROLES
 from reeld.search.words import alternatives, fold, words

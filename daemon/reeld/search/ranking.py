@@ -20,8 +20,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from math import log
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.search import vocabulary
 from reeld.search.marks import Form
 from reeld.search.query import Query, Term, any_of

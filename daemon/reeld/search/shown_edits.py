@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.touches.reading import meant
 from reel.touches.touch import Touch
 from reeld.search.attached_log import log_of

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.search.marks import Form, Mark, marks
 from reeld.search.query import Term
 

@@ -13,8 +13,9 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reel.touches.outcomes import outcome_of
 from reel.touches.reading import meant

@@ -14,8 +14,8 @@ FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.search import vocabulary
 
 # The maximum of events and characters of a volume.

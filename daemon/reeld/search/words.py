@@ -19,8 +19,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from typing import NamedTuple
 from unicodedata import category, normalize
+
+from reel.base.light_typing import NamedTuple
 
 # Scripts that are written without spaces, Hangul, and emoji without skin tones and variation selectors.
 _SINGLE = (

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.fences import code_blocks
 from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Entry

@@ -1,9 +1,10 @@
 """A request on its way: who asked, what its handler may use, and what the handler returns."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from reel.base.errors import ReelError
+from reel.base.light_typing import NamedTuple
 from reel.wire.frames import Id
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job

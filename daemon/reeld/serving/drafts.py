@@ -7,11 +7,11 @@ Each connection has one draft per agent. A draft is replaced by the next one, an
 import math
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
 
 import anyio
 
 from reel.base.errors import Busy, TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Subscriber, Typist, Whose
 

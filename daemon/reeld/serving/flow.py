@@ -9,8 +9,9 @@ The warnings about clients are limited as well, so that no client fills the log.
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from reel.base.light_typing import NamedTuple
 from reel.stats.histograms import Recorder
 from reel.wire.frames import MAX_MESSAGE
 from reeld.core.batch import Batch

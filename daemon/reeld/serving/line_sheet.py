@@ -9,8 +9,9 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.layout import (
     Layout,
     Section,

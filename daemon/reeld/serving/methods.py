@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reeld.agents import families, tree
 from reeld.agents.agent import Agent
 from reeld.agents.executor import Command, More, execute, job

@@ -6,8 +6,9 @@ input, and what no version sends is ignored. A newer version may send more kinds
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.values import clean_deep, has_large_number
 
 # Bytes of a message: PostgreSQL takes less than 8000.

@@ -5,8 +5,8 @@ limits, and what exceeds them is ignored until others are gone.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.serving.drafts import MAX_ALL
 
 # Daemons; and of all of them together the drafts, and the agents with followers.

@@ -21,11 +21,12 @@ ones may say.
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 
 from reel.base.errors import Busy, TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.base.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Typist, Whose
 from reeld.serving.drafts import MAX_DRAFT, Drafts

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Event, Pack, system_of

@@ -1,7 +1,9 @@
 """Caches between requests: states of renderings, written items, earlier states, and what was rendered last."""
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reel.base.light_typing import NamedTuple
 
 if TYPE_CHECKING:
     from reeld.formats.render_state import RenderState

@@ -13,12 +13,13 @@ Calls begin without a task being woken. Only what a call awaits is done in a tas
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from reel.base.errors import ReelError
+from reel.base.light_typing import NamedTuple
 from reel.base.wakeup import Signal
 from reeld.agents.registry import Registry
 from reeld.serving.call import Call

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.connection import Connection
 from reeld.store.connection_thread import SQLITE, ConnectionThread, Job
 from reeld.store.pace import Pace

@@ -12,8 +12,9 @@ A row in the table of erasures remains: when something was erased, by whom and o
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import Pack
 from reeld.core.paging import batches
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact

@@ -4,8 +4,9 @@ That stays when a summary takes the place of the beginning: the summary stands f
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.said.messages import COMPACTED
 from reeld.core.events import Pack, data_of
 from reeld.store.checksums import AGENT, CONTENT, DATA, EVENT_COLUMNS, PARENT, SEQ, is_intact

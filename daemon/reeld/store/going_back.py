@@ -1,7 +1,6 @@
 """Where a conversation goes back to, and how it takes over the state there: each is one job of a reading connection."""
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation, Takeover
 from reeld.core.reading import Reader

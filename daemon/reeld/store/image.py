@@ -11,9 +11,9 @@ file with ``auto_vacuum`` has; so any page can be cleared without a walk through
 
 import os
 from struct import Struct, error
-from typing import NamedTuple
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 from reeld.store.pages import (
     DamagedPageError,
     Range,

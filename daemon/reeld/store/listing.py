@@ -8,8 +8,9 @@ messages of each of its agents, and one of values reads these from their index.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.reading.short_names import digits_of, stands_for
 from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Pack, data_of, late_by

@@ -5,8 +5,8 @@ For example, two hundred clones of one conversation that are killed together sha
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.commands import gone
 from reeld.core.conversation import Conversation

@@ -6,9 +6,9 @@ was staged over them.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 
 
 class Known(NamedTuple):

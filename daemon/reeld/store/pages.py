@@ -5,7 +5,9 @@ SQLite never reads these bytes, but they have copies of cells that were deleted,
 
 from collections.abc import Iterator
 from struct import Struct, error, unpack_from
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from reel.base.light_typing import NamedTuple
 
 # Where a part of a page begins and ends.
 Range: TypeAlias = tuple[int, int]

@@ -1,10 +1,11 @@
 """Long work in short jobs, between which others work: a generator that yields each job and receives its result."""
 
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import anyio
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.connection import Connection
 
 T = TypeVar("T")

@@ -12,8 +12,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from shutil import copyfileobj
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.unavailable import Unavailable
 
 log = logging.getLogger(__name__)

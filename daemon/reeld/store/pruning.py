@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import CONVERSATION
 from reeld.core.item_forms import copies_in
 from reeld.core.pruning import Pruning

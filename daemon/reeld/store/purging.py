@@ -7,8 +7,8 @@ all events up to there. An agent that took over a state with ``clone`` into it n
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.connection import Connection, Texts
 from reeld.store.erasures import Change, Changes, Decision, OwnKey
 from reeld.store.history import lineage

@@ -6,9 +6,10 @@ The rules of the model are in :mod:`reeld.core`; this module only queries the lo
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, command_of, end_of_first_state, redoable, undoable

@@ -13,9 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import CONVERSATION, INERT
 from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import data_of

@@ -6,7 +6,8 @@ Only digests are kept: they tell whether a text is the same, and not what it say
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 # The tags that name the agent to which a sub-agent belongs, and the import of an agent, which stays when it is renamed.
 PARENT = "parent"

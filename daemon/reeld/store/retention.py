@@ -8,8 +8,8 @@ were first applied: it is the same for all daemons that use it.
 import json
 from enum import IntEnum
 from functools import partial
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.connection import Connection
 from reeld.store.plans import Plan
 from reeld.store.schema import JUMPS

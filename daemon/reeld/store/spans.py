@@ -12,8 +12,9 @@ a clone of the agent has, the way leads back to it.
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import data_of
 from reeld.store.connection import Connection
 from reeld.store.schema import JUMPS

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from operator import itemgetter
 from sys import intern
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.said.blocks import InvalidRecord
 from reeld.core.events import Mark, Node, Origin, Pack, data_of, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint

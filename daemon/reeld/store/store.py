@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from tempfile import TemporaryDirectory
-from typing import Any, Concatenate, NamedTuple, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import anyio
 
 from reel.base.errors import InvalidParams, Storage
 from reel.base.installation import install_command
+from reel.base.light_typing import NamedTuple
 from reel.daemon.database_url import is_url, printable
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Branch, Conversation, Takeover

@@ -15,9 +15,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 from reeld.store.connection import uri_of
 from reeld.store.image import Image
 from reeld.store.pages import DamagedPageError

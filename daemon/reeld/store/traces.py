@@ -3,8 +3,8 @@
 import logging
 import sqlite3
 from functools import partial
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import Pack
 from reeld.store import erasures
 from reeld.store.plans import carry_out

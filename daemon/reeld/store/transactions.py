@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import Exists, Internal, ReelError, Storage
+from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
 from reel.wire.msgpack_codec import LastingPacker, packer
 from reeld.core.events import Event, Pack

@@ -5,9 +5,10 @@ The past is the agent's own log and what it inherited as a clone, up to the posi
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import Pack
 from reeld.core.paging import take_page
 from reeld.protocol.params import State

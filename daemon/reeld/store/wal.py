@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"

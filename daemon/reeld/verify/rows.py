@@ -1,9 +1,10 @@
 """Stored agents and events, the checks of a single row, and the report of all problems."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.ids import is_id
+from reel.base.light_typing import NamedTuple
 from reel.base.values import clean, is_clean
 from reel.said.blocks import InvalidRecord, kind_of
 from reel.said.kinds import CONVERSATION, KNOWN

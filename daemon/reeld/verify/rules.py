@@ -9,8 +9,9 @@ either of them cannot go unnoticed here.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import CONVERSATION, INERT, KNOWN
 from reeld.core.events import UNUSED, Mark
 from reeld.core.tree import is_node, tip_after

@@ -1,6 +1,6 @@
 """Values of a result that are encoded already, to be spliced in as they are."""
 
-from typing import NamedTuple
+from reel.base.light_typing import NamedTuple
 
 # The bytes of a character in UTF-8 after its first.
 _CONTINUATIONS = bytes(range(0x80, 0xC0))

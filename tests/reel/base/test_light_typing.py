@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import typing
 
@@ -70,3 +71,39 @@ def test_a_missing_value_is_refused() -> None:
     """A value without a default has to be given."""
     with pytest.raises(TypeError, match="path"):
         Light()  # type: ignore[call-arg]
+
+
+def test_a_wrong_number_of_values_or_a_wrong_name_is_refused() -> None:
+    """What is made of a sequence has all values, and a copy differs in fields that there are."""
+    for kind in (Light, Original):
+        with pytest.raises(TypeError):
+            kind._make(["a"])
+        with pytest.raises((TypeError, ValueError), match="other"):
+            kind("a")._replace(other=1)  # type: ignore[call-arg]
+    assert ("b", 2) == Light._make(iter("b2"))._replace(line=2)
+
+
+def test_what_makes_an_instance_is_compiled_when_it_is_needed() -> None:
+    """Whoever looks sees the signature; a subclass makes instances of its own."""
+
+    class Unused(NamedTuple):
+        here: int
+        there: int = 3
+
+    class Own(Unused):
+        pass
+
+    assert "function" != type(vars(Unused)["__new__"]).__name__
+    assert "(here: 'int', there: 'int' = 3)" == str(inspect.signature(Unused))
+    assert "function" == type(vars(Unused)["__new__"]).__name__
+    assert (Own, 3) == (type(Own(1)), Own(1).there)
+
+
+@pytest.mark.parametrize("name", ["__annotate__", "__annotate_func__"])
+def test_annotations_that_are_evaluated_late(name: str) -> None:
+    """From Python 3.14 on, the body of a class has a function in place of its annotations."""
+    light: typing.Any = NamedTuple
+    body = {"__module__": __name__, "__qualname__": "Late", name: lambda _: {"here": int}, "here": 1}
+    late = type(light)("Late", (light,), body)
+
+    assert (("here",), (1,)) == (late._fields, late())

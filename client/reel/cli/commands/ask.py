@@ -1,7 +1,8 @@
 """The command ``ask``: a question, and the answer to it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.place import tags_of_place
 from reel.cli.commands.add import note_altered
 from reel.cli.commands.shared.answering import Outcome, answer

@@ -5,10 +5,11 @@ and one for its messages.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel import replies, requests
 from reel.base.errors import ReelError
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding.pipeline import Pipeline, Taker
 from reel.requests import Call
 from reel.wire.msgpack_codec import packed

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import PurePath
 from traceback import FrameSummary, extract_tb
-from typing import NamedTuple
 
 from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation

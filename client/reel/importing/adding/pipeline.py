@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from threading import RLock
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from reel.base.errors import NotRunning, ReelError, ShuttingDown, from_wire
+from reel.base.light_typing import NamedTuple
 from reel.replies import Hello
 from reel.requests import Call, with_idempotency_key
 from reel.requests.calls import require_size

@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding import state_file
 from reel.importing.adding.trials import Trials
 from reel.importing.steps import Problem, Source

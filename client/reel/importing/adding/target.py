@@ -1,9 +1,10 @@
 """Where a conversation is imported to: an agent, and what its log says."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel import replies, requests
+from reel.base.light_typing import NamedTuple
 from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.stored import Stored

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 # Seconds until the next trial after the first failure, and at most; each time it is twice as long.
 _SOON, _LATE = 2.0, 600.0

@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from json import dumps, loads
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, Self
+
+from reel.base.light_typing import NamedTuple
 
 # The file, in the state directory.
 NAME = "originals.db"

@@ -5,8 +5,9 @@ part, with a status around what a call asks for and what it got.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.blocks import call_block, fitting, made_by
 from reel.importing.values import list_in, map_in, other_fields, parse_record, text_in

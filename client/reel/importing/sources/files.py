@@ -12,9 +12,10 @@ from importlib import import_module
 from itertools import takewhile
 from math import inf
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from reel.base.installation import install_command
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step

@@ -6,7 +6,9 @@ of that in memory. Here, only one element is in memory, and a damaged one does n
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from reel.base.light_typing import NamedTuple
 
 # The longest element that is read, in bytes. A parsed element has to fit into memory several times.
 MAX_ELEMENT = 32 << 20

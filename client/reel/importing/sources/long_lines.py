@@ -6,8 +6,9 @@ result, and the model is told that it was interrupted. So a text takes the place
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.values import parse_record, text_in
 

@@ -7,8 +7,8 @@ compaction, or of a sub-agent, has none of them: it names its origin, but is not
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.importing.sources.companions import beginning, newest
 from reel.importing.sources.files import Entry
 from reel.importing.steps import Source, forks_last

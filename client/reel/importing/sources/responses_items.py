@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.blocks import fitting, is_named
 from reel.importing.values import other_fields

@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from agent_framework import HistoryProvider, Message
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.integrations.agent_framework.items import Json, messages_of
 from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in, not_stored
 from reel.integrations.naming import Named, named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from google.adk.errors import StaleSessionError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
@@ -12,6 +12,7 @@ from google.adk.sessions.session import Session
 
 from reel import requests
 from reel.base.errors import Conflict, NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.google_adk.events import FORMAT, events_at
 from reel.integrations.google_adk.items import messages_of
 from reel.integrations.google_adk.session_agents import Deltas, SessionAgents, records

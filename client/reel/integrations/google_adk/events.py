@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 
 from reel import requests
+from reel.base.light_typing import NamedTuple
 from reel.integrations.google_adk.items import content_of, messages_of
 from reel.requests import Call
 from reel.sync.client import Client

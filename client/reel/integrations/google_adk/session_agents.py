@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from google.adk.errors.input_validation_error import InputValidationError
 from google.adk.sessions.state import State
@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from reel import replies, requests
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, is_hashed, named, tag_value
 from reel.requests import Call
 from reel.said.new_messages import state as value

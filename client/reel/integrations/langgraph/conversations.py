@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from reel.base.light_typing import NamedTuple
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.records import Checkpoint
 from reel.integrations.langgraph.thread import Node, Thread

@@ -11,7 +11,9 @@ import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from reel.base.light_typing import NamedTuple
 
 if TYPE_CHECKING:
     from reel.integrations.langgraph.records import Checkpoint

@@ -16,11 +16,13 @@ All other bytes, such as encrypted ones, and those that would not be restored ex
 import json
 import math
 from base64 import b64decode, b64encode
-from typing import Any, NamedTuple
+from typing import Any
 
 import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from reel.base.light_typing import NamedTuple
 
 _MSGPACK = "msgpack"
 _ANY_KEY = ormsgpack.OPT_NON_STR_KEYS

@@ -5,9 +5,10 @@ limited or encrypted one. What others add while the model writes the summary is 
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import Conflict, NotFound
+from reel.base.light_typing import NamedTuple
 from reel.sync.client import Client
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.memory.session_settings import SessionSettings, coerce_session_settings
 
 from reel import requests
 from reel.base.errors import Conflict, Killed, NotFound
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
 from reel.integrations.item_copy import ItemCopy, Stamp
 from reel.integrations.naming import named

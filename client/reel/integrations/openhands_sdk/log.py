@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.new_items import NewItems
 from reel.integrations.openhands_sdk import events
 from reel.integrations.openhands_sdk.events import Json

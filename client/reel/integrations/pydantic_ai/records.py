@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.conversation_store import ConversationRecord
@@ -13,6 +13,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_core import PydanticSerializationError
 
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.pydantic_ai.entries import is_current, may_be_deep, seq_of, tip, unreadable
 from reel.said.messages import Event
 from reel.sync.client import Client

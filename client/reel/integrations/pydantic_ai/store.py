@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import (
@@ -36,6 +36,7 @@ from pydantic_ai.result import StreamedRunResult
 
 from reel import requests
 from reel.base.errors import Conflict, Exists, NotFound, ReelError
+from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, is_hashed, named, tag_value
 from reel.integrations.pydantic_ai.entries import (
     FORMAT,

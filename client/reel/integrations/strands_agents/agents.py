@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionType
 
 from reel import requests
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client

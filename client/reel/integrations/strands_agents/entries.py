@@ -3,11 +3,12 @@
 import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from strands.types.session import SessionMessage
 
 from reel import requests
+from reel.base.light_typing import NamedTuple
 from reel.integrations.results_first import results_first
 from reel.integrations.strands_agents.blocks import Json, content_of
 from reel.sync.client import Client

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from hashlib import blake2s
 from itertools import count
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 # Budgets in bytes of UTF-8. In less than the least, our own lines would be most of it.
 DEFAULT_BUDGET = 16_000

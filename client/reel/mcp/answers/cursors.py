@@ -9,8 +9,8 @@ thinking, without which a message has fewer parts.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.values import MAX_INTEGER
 
 _FORM = re.compile(

@@ -6,8 +6,9 @@ have the cursor that reads it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from reel.base.light_typing import NamedTuple
 from reel.mcp.answers.answer import beginning, end, size
 from reel.mcp.answers.cursors import Cursor
 from reel.reading.attribution import speaker_of

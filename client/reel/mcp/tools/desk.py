@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.aio.client import Client
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.base.place import directories
 from reel.mcp.answers.answer import beginning
 from reel.mcp.answers.rendering import Look

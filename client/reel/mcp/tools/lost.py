@@ -7,8 +7,7 @@ paths in a tree: once a message is in both, so is everything before it, and the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode
 from reel.mcp.answers.answer import Answer
 from reel.mcp.answers.cursors import Cursor

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from reel.aio.client import Client
+from reel.base.light_typing import NamedTuple
 from reel.base.values import MAX_INTEGER
 from reel.mcp.answers.answer import Answer
 from reel.mcp.answers.cursors import Cursor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.mcp.answers.answer import Answer, beginning, size
 from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk

@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode
 from reel.importing.cleared import CLEARED
 from reel.mcp.tools.live import live_rows

@@ -7,8 +7,9 @@ when to use it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.mcp.answers.answer import DEFAULT_BUDGET, MAX_BUDGET, MIN_BUDGET, Answer
 from reel.mcp.tools.arguments import Arguments
 from reel.mcp.tools.conversations import conversations

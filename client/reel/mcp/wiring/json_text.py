@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from reel.base.light_typing import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import join
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.mcp.wiring import json_text, toml_text
 from reel.mcp.wiring.json_text import NotChangeable
 from reel.mcp.wiring.tools import TOOLS, Started, Wired

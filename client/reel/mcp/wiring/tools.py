@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from reel.base.light_typing import NamedTuple
 
 Environment: TypeAlias = Mapping[str, str]
 

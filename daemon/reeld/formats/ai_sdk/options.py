@@ -4,8 +4,9 @@ Values with a neutral form, such as a signature, are converted. The whole map is
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.metadata import preserve_keys, restore_key
 

@@ -4,8 +4,9 @@ The parts that the AI SDK leaves out, such as sources and data, are kept unchang
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.elements import Element, elements_of
 

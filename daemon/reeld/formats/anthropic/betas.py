@@ -1,8 +1,9 @@
 """The features of Anthropic's API that a request declares before it may have their blocks (rule A23)."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.anthropic import FALLBACK
 from reel.providers.metadata import opaque_object

@@ -1,8 +1,9 @@
 """The blocks that Amazon Bedrock's Converse API accepts from each role, and its requirements."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.content import is_base64
 from reel.providers.metadata import opaque_object

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.base.values import has_large_number, why_not_plain
 from reel.providers.json_values import dump

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import is_clean
 from reel.said.item_forms import ITEM, check_of, item_json_from, texts_of

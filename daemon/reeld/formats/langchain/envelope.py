@@ -1,8 +1,9 @@
 """Converts all forms in which LangChain writes a message to one (rule L1)."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.elements import Element, invalid_at, require_map
 from reeld.formats.langchain.rules import OPENAI_ROLE, provider_of

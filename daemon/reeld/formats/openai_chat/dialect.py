@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.content import url_of
 from reeld.formats.model import Piece

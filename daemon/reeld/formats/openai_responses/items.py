@@ -5,8 +5,9 @@ Reading and writing share these tables.
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS

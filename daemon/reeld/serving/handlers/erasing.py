@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import NamedTuple
 
 import anyio
 
 from reel.base.errors import InvalidParams
+from reel.base.light_typing import NamedTuple
 from reeld.agents import erasing
 from reeld.agents.agent import Agent
 from reeld.agents.erasing import Asked, Wanted

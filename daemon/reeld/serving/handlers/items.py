@@ -4,9 +4,10 @@ import secrets
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import InvalidMessage, InvalidParams
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.said.blocks import InvalidRecord, kind_of
 from reeld.agents import adding

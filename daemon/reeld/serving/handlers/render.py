@@ -4,9 +4,10 @@ import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidParams, TooLarge
+from reel.base.light_typing import NamedTuple
 from reel.said.kinds import ROLES
 from reel.wire.msgpack_codec import packer
 from reeld.agents.agent import Agent

@@ -1,8 +1,8 @@
 """What a commit to a server writes, before its outcome is known."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.checksums import COLUMNS, EVENT_COLUMNS, ORIGIN
 from reeld.store.erasures import STAGED
 from reeld.store.postgres.commit_statement import CommitRows

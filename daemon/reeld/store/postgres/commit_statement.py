@@ -6,10 +6,11 @@ the log first, as a transaction of its own.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
+from reel.base.light_typing import NamedTuple
 from reeld.store.checksums import COLUMNS, ORIGIN
 from reeld.store.loss import NOTHING, Known
 from reeld.store.postgres.arrays import Blobs, Integers, Strings

@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from reel.base.light_typing import NamedTuple
 
 # Agents, 300 bytes each.
 _MOST = 1 << 15

@@ -14,10 +14,11 @@ acknowledged a few more for the same agent, so some seqs are left out as well (`
 import json
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
+from reel.base.light_typing import NamedTuple
 from reeld.core.events import UNUSED, Pack, data_of
 from reeld.core.tree import tip_after
 from reeld.store.checksums import checksum

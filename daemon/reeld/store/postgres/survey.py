@@ -5,9 +5,9 @@ A daemon does this before it starts, and so does ``reeld --check``: both report 
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import NamedTuple
 
 from reel.base.errors import Storage
+from reel.base.light_typing import NamedTuple
 from reel.daemon.database_url import printable
 from reeld.store.connection import Connection, Error, Texts
 from reeld.store.postgres.connection import ServerConnection, connect

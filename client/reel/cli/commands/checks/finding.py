@@ -1,6 +1,6 @@
 """The result of a check."""
 
-from typing import NamedTuple
+from reel.base.light_typing import NamedTuple
 
 FINE = "ok"
 # There is nothing to check, and that is no problem.

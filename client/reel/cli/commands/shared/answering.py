@@ -1,8 +1,7 @@
 """What ``ask`` and ``chat`` share: an answer that is printed while it streams, and added."""
 
-from typing import NamedTuple
-
 from reel.base.errors import InvalidMessage, ReelError
+from reel.base.light_typing import NamedTuple
 from reel.cli.commands.shared.bodies import show_changes
 from reel.cli.commands.shared.provider import Provider
 from reel.cli.commands.shared.running import Running, run

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
-from reel.base.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.base.place import directories
 from reel.blame.rewriting import lines_of, words_of
 from reel.blame.steps import Edit, Look

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.blame.rewriting import lines_of
 from reel.blame.versions import History, Origin, Version
 from reel.cli.commands.shared.git import Git, GitFailed

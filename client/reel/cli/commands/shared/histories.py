@@ -4,8 +4,8 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.daemon.address import state_directory

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.cli.line.context import Context
 from reel.daemon.address import state_directory
 

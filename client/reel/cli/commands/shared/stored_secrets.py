@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel import requests
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.cli.line.context import Context
 from reel.daemon.address import state_directory
 from reel.importing.adding import state_file

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from shlex import split
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.cli.line.arguments import arity
 from reel.cli.line.command import COMMON, Command, Option, option, options_of
 from reel.cli.line.overview import TOPICS

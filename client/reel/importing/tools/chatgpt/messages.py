@@ -4,8 +4,9 @@ No schema is published. The meaning of a message is derived from its content.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode, parse
 from reel.importing.sources.blocks import call_block
 from reel.importing.tools.chatgpt.citations import CITATION_FIELDS, REFERENCE_FIELDS, with_links

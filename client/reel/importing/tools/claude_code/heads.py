@@ -13,9 +13,9 @@ another name, and git, cp and a restore set new times. What they say has changed
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 from uuid import UUID
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Entry, lines_of, open_regular
 from reel.importing.values import list_in, map_in, milliseconds, name_of, origins_first, parse_record, text_in

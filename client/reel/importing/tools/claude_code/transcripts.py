@@ -21,9 +21,10 @@ The log is folded once, into a :class:`Log`, to which the entries that come next
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.base.values import clean_deep
 from reel.importing.adding.log import MOVES, Log, brought_by, in_log, order_of, ref_for

@@ -7,8 +7,8 @@ well (a file was trimmed): a few records later, the file's own order counts.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.tools.claude_code.records import parent_of
 from reel.importing.values import text_in

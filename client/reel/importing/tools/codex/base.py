@@ -8,8 +8,9 @@ its own.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode, parse
 from reel.importing.sources.files import Line, lines_of
 from reel.importing.values import map_in, text_in

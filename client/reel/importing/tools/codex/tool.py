@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Entry, files_below, lines_of, open_regular
 from reel.importing.steps import Found, Problem, Source, Tool, forks_last

@@ -1,8 +1,8 @@
 """The conversation of a session of Gemini CLI, which its records append to, shorten and replace."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import Back, Kept, Part, Said, Step

@@ -6,8 +6,9 @@ record the results once more, as a user's message. Here, results are always a se
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, made_by
 from reel.importing.sources.gemini_parts import Parts, left_out_of_part, parts_in

@@ -5,9 +5,10 @@ Each is read as by ``reel load`` in the format that its parts belong to; what th
 
 from collections import Counter
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.base.errors import InvalidMessage
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources import responses_items
 from reel.importing.sources.agent_parts import RESULT_ROLE, Author, has_own_parts, read_message

@@ -1,7 +1,6 @@
 """What the model of Kimi Code gets now: which messages an undo takes back, and which a compaction keeps."""
 
-from typing import NamedTuple
-
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.values import map_in, text_in
 

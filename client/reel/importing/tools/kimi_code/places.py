@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.importing.tools.kimi_code.parts import NAME
 from reel.importing.values import name_of
 

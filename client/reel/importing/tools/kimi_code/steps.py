@@ -1,7 +1,8 @@
 """A step of the model in the log of Kimi Code: it is written event by event, and becomes an answer with its results."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.tools.kimi_code.parts import left_out_of, parts_in
 from reel.importing.values import map_in, other_fields, text_in

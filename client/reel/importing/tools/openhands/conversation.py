@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import fitting, made_by, said_from
 from reel.importing.sources.companions import companion

@@ -1,8 +1,8 @@
 """Reads the messages of pi, as its model gets them."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources import agent_parts
 from reel.importing.sources.agent_parts import RESULT_ROLE, Author

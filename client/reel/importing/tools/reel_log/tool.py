@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import files_below, is_whole, lines_of, open_regular, parse_line
