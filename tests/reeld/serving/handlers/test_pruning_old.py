@@ -16,6 +16,7 @@ from reeld.agents.pruning_old import PruningOld
 from reeld.serving.call import Services
 from reeld.serving.handlers.erasing import _ContentHolders, keep_retention
 from reeld.store.retention import DAY, Noted, Retention, Subject, note, noted
+from tests.daemon import later
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
 from tests.reeld.serving.handlers.test_erasing import intact
@@ -110,12 +111,13 @@ async def test_a_pass_is_bounded(connect: Connect, services: Services, monkeypat
     peer = connect()
     names = [f"a{number}" for number in range(5)]
     await cleared(peer, *names)
+    later()
     pruning = await apply(services)
     passes = [await a_pass(pruning, services, 2 * pruning_old._LEAST) for _ in range(4)]
     await peer.call("clear", "a3")
     same_day = await a_pass(pruning, services)
-    later = now() + DAY + 1
-    monkeypatch.setattr(pruning_old, "now", lambda: later)
+    tomorrow = now() + DAY + 1
+    monkeypatch.setattr(pruning_old, "now", lambda: tomorrow)
     looked: list[Any] = []
     prune = pruning_old._Each.prune
 
@@ -139,8 +141,8 @@ async def test_what_a_clone_reached(connect: Connect, services: Services, monkey
     pruning = await apply(services)
     kept = await a_pass(pruning, services)
     await peer.call("purge", "copy")
-    later = now() + DAY + 1
-    monkeypatch.setattr(pruning_old, "now", lambda: later)
+    tomorrow = now() + DAY + 1
+    monkeypatch.setattr(pruning_old, "now", lambda: tomorrow)
 
     assert (0, 1) == (kept, await a_pass(pruning, services))
     assert not any(b"a secret" in each for each in files(services))
@@ -205,8 +207,8 @@ async def test_one_that_cannot_be_pruned(
     first = await a_pass(pruning, services)
     problem = pruning.problem
     await services.store._database.run(lambda opened: opened.execute("DROP TRIGGER broken"))
-    later = now() + DAY + 1
-    monkeypatch.setattr(pruning_old, "now", lambda: later)
+    tomorrow = now() + DAY + 1
+    monkeypatch.setattr(pruning_old, "now", lambda: tomorrow)
 
     assert (1, 1, None) == (first, await a_pass(pruning, services), pruning.problem)
     assert [problem] == errors()
