@@ -32,9 +32,10 @@ from reeld.agents.live_state import MOST_HELD, Held, LiveState
 from reeld.agents.phase import COMMITTING, IDLE, OVER, Phase
 from reeld.agents.run import Run
 from reeld.core.state import State
+from reeld.store.commit_faults import CommitInDoubt, DivergedError, OvertakenError
 from reeld.store.loss import Forgotten
 from reeld.store.store import Store
-from reeld.store.transactions import AgentWrite, CommitInDoubt, DivergedError, Outcome, OvertakenError
+from reeld.store.transactions import AgentWrite, Outcome
 
 log = logging.getLogger(__name__)
 

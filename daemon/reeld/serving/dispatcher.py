@@ -32,7 +32,7 @@ from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.plain_adds import PlainAdds
 from reeld.serving.turns import Rest, Turns
-from reeld.store.transactions import OvertakenError
+from reeld.store.commit_faults import OvertakenError
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,8 @@ from reeld.store.history import lineage
 from reeld.store.plans import Plan
 from reeld.store.pruned import pruned_as
 from reeld.store.queries import redo_target
-from reeld.store.redacting import RedactedEvent, Redactions, affected, plan_keys
+from reeld.store.redacted_keys import plan_keys
+from reeld.store.redacting import RedactedEvent, Redactions, affected
 from reeld.store.schema import JUMPS
 from reeld.store.spans import NEWEST
 from reeld.store.states import position, tip_before, tip_of

@@ -18,25 +18,23 @@ from typing import Any, Protocol, TypeAlias
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
 from reel.said.kinds import CONVERSATION, INERT
-from reel.wire.msgpack_codec import packer, unpack
 from reeld.core.events import data_of
 from reeld.core.item_forms import copies_in, place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
-from reeld.core.reply_redaction import redacted_reply
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, Changes, Decision, KeptKey, Labels, Outdated, hidden
+from reeld.store.erasures import Change, Changes, Decision, KeptKey, Labels, Outdated
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
 from reeld.store.queries import clones
+from reeld.store.redacted_keys import plan_keys
 from reeld.store.spans import NEWEST
 
 _id = attrgetter("id")
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
-# Events, and keys, that are read at a time.
+# Events that are read at a time.
 _PAGE = 500
-_KEYS = 5000
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed", "rewind"}
 # The kind of records that only programs read.
@@ -431,44 +429,3 @@ def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> lis
         if changed != (title, json.loads(tags)):
             made.append(Labels(row, changed[0], json.dumps(changed[1], ensure_ascii=False)))
     return made
-
-
-def plan_keys(redaction: Redaction, rows: set[int], before: int = NEWEST) -> Plan[list[KeptKey]]:
-    """Find the keys of which the stored reply, or the former name of an agent, contains something removed.
-
-    Args:
-        redaction: what is removed.
-        rows: the agents.
-        before: only the replies to commands before this seq.
-    """
-    names: dict[str, str] = yield partial(_names, rows=rows)
-    made: list[KeptKey] = []
-    after: int | None = 0
-    while after is not None:
-        page, after = yield partial(_keys, after=after, rows=Numbers(sorted(rows)))
-        for number, reply, address in page:
-            told = unpack(reply)
-            if told.get("command", 0) >= before:
-                continue
-            kept = redacted_reply(redaction, told, names)
-            touched = address is not None and not redaction.is_whole and redaction.touches(address)
-            left = hidden(address) if touched else address
-            if (kept, left) != (told, address):
-                made.append(KeptKey(number, packer()(kept), left))
-    return made
-
-
-def _names(connection: Connection, rows: set[int]) -> dict[str, str]:
-    """Return the names of the agents in these rows, by their ids."""
-    query = "SELECT uid, name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
-
-
-def _keys(connection: Connection, after: int, rows: Numbers) -> tuple[list[tuple[int, bytes, str | None]], int | None]:
-    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
-    found = connection.execute(
-        "SELECT id, reply, address FROM keys WHERE id > ? AND id <= ?"
-        " AND (agent IN (SELECT value FROM json_each(?)) OR about IN (SELECT value FROM json_each(?)))",
-        (after, after + _KEYS, rows, rows),
-    ).fetchall()
-    return found, after + _KEYS if after + _KEYS < newest else None

@@ -6,12 +6,12 @@ the guilty one fails.
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from reel.base.errors import Exists, Internal, ReelError, Storage
+from reel.base.errors import ReelError
 from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
 from reel.wire.msgpack_codec import LastingPacker, packer
@@ -20,6 +20,7 @@ from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
 from reeld.store import event_rows
 from reeld.store.checksums import checksum
+from reeld.store.commit_faults import FAULTS, DivergedError, InDoubtError, explain
 from reeld.store.connection import Connection, Cursor
 from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import COMMITS, Failures
@@ -128,33 +129,6 @@ def prepared(transaction: Transaction, first: int) -> Transaction:
     return transaction._replace(parts=parts)
 
 
-# The exceptions with which a transaction may fail. The last two mean a value that cannot be bound; anything else is a
-# bug.
-FAULTS = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)
-
-
-class KeyTakenError(ReelError):
-    """A command with this key was applied before; never sent to a client, which gets the first reply instead."""
-
-
-class CommitInDoubt(Internal):
-    """It is unknown whether a commit was written; sent to clients like any other internal error."""
-
-
-class DivergedError(Exception):
-    """The log has an event that the live state does not have, although nobody else writes to it: a bug."""
-
-
-class OvertakenError(ReelError):
-    """Another daemon has written to an agent since a command was staged.
-
-    It is never sent to a client: the call begins again.
-    """
-
-    def __init__(self, message: str = "another daemon has written to the agent meanwhile", **data: Any) -> None:
-        super().__init__(message, **data)
-
-
 # How long a commit waits for another process that has locked the file, as Python's sqlite3 sets it.
 _WAIT = "PRAGMA busy_timeout = 5000"
 # Deleting this many keys takes about 20 ms.
@@ -162,10 +136,6 @@ _FORGOTTEN_AT_ONCE = 1000
 
 # The id of the first event of each agent's write, or why the transaction was not written.
 Outcome: TypeAlias = list[int] | ReelError | DivergedError
-
-
-class InDoubtError(sqlite3.OperationalError):
-    """A commit was written, but neither synced nor overwritten: after a crash it may or may not exist."""
 
 
 class EventWriter:
@@ -404,30 +374,6 @@ def write_profiles(cursor: Cursor, transactions: Sequence[Transaction]) -> None:
                 cursor.execute(event_rows.AGENT, event_rows.new_row(profile))
             elif changed:
                 cursor.execute(event_rows.PROFILE, event_rows.changed_row(profile))
-
-
-# What the violation of a constraint means, by its first column: SQLite names the columns, and the constraints on a
-# server are named after these.
-_VIOLATIONS: dict[str, Callable[[str], ReelError | DivergedError]] = {
-    "keys.key": KeyTakenError,
-    "erasures.key": KeyTakenError,
-    "agents.name": lambda _: Exists("a live agent has this name; choose another, or continue with that agent"),
-    "events.agent": DivergedError,
-}
-
-
-def explain(error: Exception) -> ReelError | DivergedError:
-    """Return the error to raise for a failed commit."""
-    text = str(error) or ("there is not enough memory" if isinstance(error, MemoryError) else type(error).__name__)
-    if isinstance(error, InDoubtError):
-        return CommitInDoubt(
-            f"commit state unknown: {text}; check when the database works again, or retry with the same key"
-        )
-    if isinstance(error, sqlite3.IntegrityError):
-        for constraint, violation in _VIOLATIONS.items():
-            if constraint in text:
-                return violation(text)
-    return Storage(f"nothing was written: {text}")
 
 
 def is_about(transaction: Transaction, rows: Collection[int]) -> bool:

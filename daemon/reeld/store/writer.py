@@ -29,12 +29,13 @@ from reel.base.wakeup import Signal
 from reel.stats.histograms import SIZES, Recorder
 from reeld.answer import Answer
 from reeld.core.milestones import Milestone
+from reeld.store.commit_faults import CommitInDoubt, OvertakenError
 from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
 from reeld.store.pace import Pace, are_small, is_small
 from reeld.store.presence import DATABASE, Displaced, Presence
-from reeld.store.transactions import CommitInDoubt, EventWriter, Outcome, OvertakenError, Transaction, is_about
+from reeld.store.transactions import EventWriter, Outcome, Transaction, is_about
 from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)

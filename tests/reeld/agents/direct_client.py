@@ -27,8 +27,8 @@ from reeld.core.validation import UNALTERED, rows_from
 from reeld.protocol import params
 from reeld.protocol.params import Agents, Create, History
 from reeld.store import history, listing, queries
+from reeld.store.commit_faults import OvertakenError
 from reeld.store.listing import Listing
-from reeld.store.transactions import OvertakenError
 from tests.reeld.store.making import seal, unguarded
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from reeld.core.stage import Reply, Stage
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from reeld.store import queries
-from reeld.store.transactions import CommitInDoubt, DivergedError, OvertakenError
+from reeld.store.commit_faults import CommitInDoubt, DivergedError, OvertakenError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only, shown
 

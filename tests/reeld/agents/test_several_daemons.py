@@ -19,8 +19,8 @@ from reeld.core import commands
 from reeld.core.stage import Reply
 from reeld.core.validation import rows_from
 from reeld.store import queries
+from reeld.store.commit_faults import OvertakenError
 from reeld.store.store import open_store
-from reeld.store.transactions import OvertakenError
 from tests.lossy import Lossy, lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema

@@ -14,7 +14,7 @@ from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
-from reeld.store.transactions import OvertakenError
+from reeld.store.commit_faults import OvertakenError
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Outcome
 from tests.reeld.verify.damage import damage

@@ -10,10 +10,11 @@ import pytest
 from reel.base.errors import Storage
 from reel.wire.msgpack_codec import packer
 from reeld.store import history, looks
+from reeld.store.commit_faults import CommitInDoubt, OvertakenError
 from reeld.store.postgres import writer
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import CommitInDoubt, OvertakenError, Transaction
+from reeld.store.transactions import Transaction
 from tests.lossy import Lossy, lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection

@@ -9,9 +9,10 @@ from trio.testing import wait_all_tasks_blocked
 
 from reel.wire.msgpack_codec import packer
 from reeld.store import history
+from reeld.store.commit_faults import KeyTakenError, OvertakenError
 from reeld.store.postgres.writer import ServerEventWriter
 from reeld.store.store import open_store
-from reeld.store.transactions import KeyTakenError, Outcome, OvertakenError
+from reeld.store.transactions import Outcome
 from tests.lossy import lossy
 from tests.patience import PATIENCE
 from tests.postgres import own_schema, server_connection

@@ -18,9 +18,10 @@ from reeld.core.events import Origin
 from reeld.core.state import Source
 from reeld.store import history, queries, transactions
 from reeld.store.checksums import COLUMNS
+from reeld.store.commit_faults import DivergedError, KeyTakenError
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import AgentWrite, DivergedError, KeyTakenError, Outcome, Transaction, prepared
+from reeld.store.transactions import AgentWrite, Outcome, Transaction, prepared
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, key, made, pragma, profile, query, said, write
 

@@ -15,8 +15,9 @@ from reel.base.errors import Internal
 from reeld.core.milestones import Extent, Milestone
 from reeld.store import pace, queries, schema
 from reeld.store import writer as writer_module
+from reeld.store.commit_faults import CommitInDoubt
 from reeld.store.store import Store, open_store
-from reeld.store.transactions import CommitInDoubt, Outcome, Transaction
+from reeld.store.transactions import Outcome, Transaction
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write

@@ -4,7 +4,7 @@ They are in a schema of their own, ``reel``, unless the connection names another
 may start at once, and one of them migrates.
 
 Constraints have the names that SQLite's errors use, so that errors are explained in the same way
-(:func:`reeld.store.transactions.explain`).
+(:func:`reeld.store.commit_faults.explain`).
 """
 
 import logging

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
+from reeld.store.commit_faults import FAULTS, InDoubtError, OvertakenError, explain
 from reeld.store.connection import Connection, Error
 from reeld.store.loss import Forgotten, Known, Loss
 from reeld.store.postgres import exclusion, runs
@@ -38,19 +39,7 @@ from reeld.store.postgres.heads import Head, Heads
 from reeld.store.postgres.high_water import HighWater
 from reeld.store.postgres.runs import LeftOut, Look
 from reeld.store.queries import descendants
-from reeld.store.transactions import (
-    FAULTS,
-    EventWriter,
-    InDoubtError,
-    Outcome,
-    OvertakenError,
-    Transaction,
-    explain,
-    heads_of,
-    is_about,
-    keys_of,
-    write_profiles,
-)
+from reeld.store.transactions import EventWriter, Outcome, Transaction, heads_of, is_about, keys_of, write_profiles
 
 log = logging.getLogger(__name__)
 
