@@ -165,6 +165,19 @@ def test_show(client: Client) -> None:
     assert {"messages": 1, "agent": 1, "history": 1} == requests(client) - before
 
 
+def test_a_list_of_what_waits(client: Client) -> None:
+    """``reel list`` asks once, however many conversations wait for an approval."""
+    asks = {"type": "opaque", "provider": "x", "data_json": '{"type": "function_approval_request", "name": "delete"}'}
+    names = [f"asks-{number}" for number in range(20)]
+    for name in names:
+        client.add(name, {"role": "assistant", "content": [asks]}, create=True)
+    before = requests(client)
+    listed = run_reel(client, "list", "asks-")
+
+    assert {"agents": 1} == requests(client) - before
+    assert 20 == listed.count("  approval  waiting for an approval: delete\n")
+
+
 def test_a_cold_page(daemon: CountingDaemon, client: Client) -> None:
     """The newest messages of a conversation that is not in memory take two jobs of a reading connection."""
     names = [f"cold-{number}" for number in range(10 * _ROUNDS)]

@@ -229,7 +229,9 @@ ADDED = {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known"
     [
         (
             replies.AgentRow,
-            dict.fromkeys(("source", "messages", "first_words", "turn", "drafts", "values", "next", "said", "short")),
+            dict.fromkeys(
+                ("source", "messages", "first_words", "turn", "drafts", "values", "next", "said", "short", "waits")
+            ),
         ),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
         (replies.Added, ADDED),

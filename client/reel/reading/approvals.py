@@ -22,6 +22,8 @@ KINDS = ("command", "note", "state")
 # How many of the newest of these are looked at, and how far before the newest message: a conversation without any is
 # not read whole for it; a million messages took 0.6 s.
 NEWEST, BEFORE = 50, 1_000
+# What is in the data of a call that asks, and of a record that asks about an open call.
+IN_CALLS, IN_RECORDS = ("adk_request_", "approval_request"), ("deferred_tool_requests", "waiting_for_confirmation")
 # The channels of LangGraph under which an interrupt and its answer are written.
 _INTERRUPT, _RESUME = "__interrupt__", "__resume__"
 # The keys of the state in which Strands Agents and OpenHands say so.

@@ -48,9 +48,10 @@ class AgentRow(NamedTuple):
 
     ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
     text. ``said`` is when the newest message was said. ``turn`` says whose turn is next: ``user``, ``assistant`` or
-    ``tool``. ``drafts`` has the names of the clients that are writing. ``values`` are those that are stored beside the
-    conversation; if there are more, ``next`` is the value of ``after`` for ``state``. ``short`` is the shortest form of
-    the name that stands for no other agent, which the ``short`` of the request takes.
+    ``tool``. ``waits`` says what a person is to approve or answer, if the conversation waits for that. ``drafts`` has
+    the names of the clients that are writing. ``values`` are those that are stored beside the conversation; if there
+    are more, ``next`` is the value of ``after`` for ``state``. ``short`` is the shortest form of the name that stands
+    for no other agent, which the ``short`` of the request takes.
     """
 
     id: str
@@ -70,6 +71,7 @@ class AgentRow(NamedTuple):
     next: str | None = None
     said: int | None = None
     short: str | None = None
+    waits: str | None = None
 
     @property
     def shown(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
+from reel.reading.approvals import IN_CALLS
 from reel.said.messages import COMPACTED
 from reeld.core.events import Pack, data_of
 from reeld.store.checksums import AGENT, CONTENT, DATA, EVENT_COLUMNS, PARENT, SEQ, is_intact
@@ -31,21 +32,24 @@ _BACK = """
     ) newest WHERE kind IN ('rewind', 'clear') ORDER BY seq DESC LIMIT 1
 """
 _SAID_AT = "SELECT id FROM events WHERE agent = ? AND seq = ? AND kind = 'user'"
+_ASKS = " OR ".join(f"instr(e.data_json, '{name}') > 0" for name in IN_CALLS)
+_MAY_ASK = f"CASE WHEN e.kind IN ('assistant', 'tool_call') AND ({_ASKS}) THEN 1 ELSE 0 END"
 # Of the nodes down to the root, or to where another agent's begin: the number of messages, the newest message, the
-# oldest one of a user, and the last node.
-_PATH = """
-    WITH RECURSIVE path (id, agent, kind, parent, messages) AS (
-        SELECT id, agent, kind, parent, CASE WHEN kind IN ('system', 'mark') THEN 0 ELSE 1 END FROM events
-        WHERE id = :tip AND id < :before
+# oldest one of a user, the last node, and whether a call may ask a person.
+_PATH = f"""
+    WITH RECURSIVE path (id, agent, kind, parent, messages, asks) AS (
+        SELECT e.id, e.agent, e.kind, e.parent, CASE WHEN e.kind IN ('system', 'mark') THEN 0 ELSE 1 END, {_MAY_ASK}
+        FROM events e WHERE e.id = :tip AND e.id < :before
         UNION ALL
-        SELECT e.id, e.agent, e.kind, e.parent, messages + CASE WHEN e.kind IN ('system', 'mark') THEN 0 ELSE 1 END
+        SELECT e.id, e.agent, e.kind, e.parent, messages + CASE WHEN e.kind IN ('system', 'mark') THEN 0 ELSE 1 END,
+            {_MAY_ASK}
         FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = path.agent
         WHERE messages < :most
     )
 """
 _SUMMARY = f"""{_PATH}
     SELECT max(messages), max(id) FILTER (WHERE kind NOT IN ('system', 'mark')),
-        min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
+        min(id) FILTER (WHERE kind = 'user'), min(id), max(asks) FROM path
 """
 _OLDEST_MILESTONE = f"{_PATH} SELECT min(m.id) FROM path JOIN milestones m ON m.id = path.id"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
@@ -59,12 +63,14 @@ class Stretch(NamedTuple):
         messages: the number of messages that were read.
         newest: the id of the newest message, or ``None``.
         first_of_a_user: the id of the oldest message of a user, or ``None``.
+        asks: whether one of the calls may ask a person.
     """
 
     place: dict[str, int]
     messages: int
     newest: int | None
     first_of_a_user: int | None
+    asks: bool
 
 
 def stretches(connection: Connection, tip: int | None, most: int, pack: Pack) -> Iterator[Stretch]:
@@ -72,10 +78,10 @@ def stretches(connection: Connection, tip: int | None, most: int, pack: Pack) ->
     count, before = 0, NEWEST
     while tip is not None and count < most:
         place = {"tip": tip, "before": before, "most": most - count}
-        messages, newest, first, oldest = connection.execute(_SUMMARY, place).fetchone()
+        messages, newest, first, oldest, asks = connection.execute(_SUMMARY, place).fetchone()
         if oldest is None:  # there is no such event, or it is not older
             return
-        yield Stretch(place, messages, newest, first)
+        yield Stretch(place, messages, newest, first, bool(asks))
         count, before = count + messages, oldest
         # A clone's path continues in its source. If the link to it is damaged, it may lead into any conversation.
         row = _intact_event(connection, oldest, pack)

@@ -24,6 +24,7 @@ from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
 from reeld.store.states import tip_of
 from reeld.store.values import values
+from reeld.store.waiting import waits_for
 
 # How many of an agent's values a list has, and how many bytes of them.
 _VALUES = State(limit=1000, max_bytes=1 << 20)
@@ -76,7 +77,7 @@ def _rows(connection: Connection, listing: Listing, pack: Pack) -> Iterator[dict
             shown = profile.as_map()
             if listing.drafts is not None:
                 drafts = listing.drafts.get(profile.row, [])
-                details = _details(connection, profile.row, pack)
+                details = _details(connection, profile, pack)
                 shown |= {**details, "drafts": drafts, "short": short[profile.name]}
             if listing.asked.state:
                 shown |= _values(connection, profile, pack)
@@ -145,9 +146,9 @@ def _labels(profile: Profile) -> str:
     return "\n".join([profile.name, profile.title or "", *(f"{key}={value}" for key, value in profile.tags.items())])
 
 
-def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
-    """Return how many messages an agent has, its first words, when the newest was said, and whose turn is next."""
-    tip = tip_of(connection, agent)
+def _details(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:
+    """Return how many messages an agent has, its first words, when the newest was said, and what it waits for."""
+    tip = tip_of(connection, profile.row)
     way = list(stretches(connection, tip, MOST_MESSAGES, pack))
     count = sum(stretch.messages for stretch in way)
     newest = next((stretch.newest for stretch in way if stretch.newest is not None), None)
@@ -156,7 +157,8 @@ def _details(connection: Connection, agent: int, pack: Pack) -> dict[str, Any]:
         said, *spoken = connection.execute(_SPOKEN, (newest,)).fetchone()
         turn = _turn(*spoken)
     words = first_words(connection, tip, way, pack)
-    return {"messages": count, "first_words": words, "said": said, "turn": turn}
+    waits = waits_for(connection, profile, tip, newest, pack, asks=any(stretch.asks for stretch in way))
+    return {"messages": count, "first_words": words, "said": said, "turn": turn, "waits": waits or None}
 
 
 def _values(connection: Connection, profile: Profile, pack: Pack) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Table:
         hidden = (*PLUMBING, "cwd", "branch") if agent.tags.get("cwd") == _here() else PLUMBING
         words = [
             f"from #{agent.source.at}" if branch and agent.source else "",
+            flat(agent.waits or "") if agent.alive else "",
             flat(agent.title or agent.first_words or ""),
             *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in hidden),
         ]
@@ -118,6 +119,8 @@ def _waits(agent: AgentRow) -> tuple[str, str]:
         return "killed", "dim"
     if agent.drafts:
         return writing(agent.drafts[0]), "ok"
+    if agent.waits:
+        return "approval", "tool"
     return {"assistant": ("assistant", "assistant"), "tool": ("tool", "tool")}.get(agent.turn or "", ("", ""))
 
 
