@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,7 +168,11 @@ def test_show(client: Client) -> None:
 
 def test_a_list_of_what_waits(client: Client) -> None:
     """``reel list`` asks once, however many conversations wait for an approval."""
-    asks = {"type": "opaque", "provider": "x", "data_json": '{"type": "function_approval_request", "name": "delete"}'}
+    asks: Any = {
+        "type": "opaque",
+        "provider": "x",
+        "data_json": '{"type": "function_approval_request", "name": "delete"}',
+    }
     names = [f"asks-{number}" for number in range(20)]
     for name in names:
         client.add(name, {"role": "assistant", "content": [asks]}, create=True)
