@@ -78,7 +78,7 @@ class Replay(Generic[T]):
 
     def _look(self, look: Look) -> None:
         if look.text is None:
-            self._looked = True
+            self._looked = self._looked or not look.is_first or not self._pieces
         else:
             self._be(self.settled(look.text))
 

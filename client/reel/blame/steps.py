@@ -38,7 +38,9 @@ class Look:
     Args:
         time: when, in milliseconds since 1970.
         text: the whole file as it was then; None if that is not known.
+        is_first: whether it only says that the file may have been there, if nothing is known of it yet.
     """
 
     time: int
     text: str | None = None
+    is_first: bool = False

@@ -30,6 +30,15 @@ def wrote(
     return client.add(name, said).first
 
 
+def ran(client: Client, name: str, command: str) -> None:
+    """Have a tool of a conversation run a command."""
+    block: NewToolCallBlock = {
+        "type": "tool_call", "id": command, "name": "Bash", "arguments": json.dumps({"command": command})
+    }  # fmt: skip
+    result: ToolResultBlock = {"type": "tool_result", "tool_call_id": command, "content": "x", "is_error": False}
+    client.add(name, [{"role": "assistant", "content": [block]}, {"role": "tool", "content": [result]}])
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory."""
@@ -63,6 +72,46 @@ def test_every_place_of_a_text(reel: Reel, client: Client, name: str, place: Pat
     lines = [line.split() for line in reel("blame", "a.py").out.splitlines()]
 
     assert [f"#{second}", f"#{first}", f"#{second}"] == [line[1] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("commands", "known"),
+    [
+        (["cat a.py"], False),
+        (["cd src && sed -n 1,20p ./a.py"], False),
+        (["make a.py"], False),  # it may have been there, and nothing else says what it was
+        (["cat ba.py a.pyc"], True),
+        ([], True),
+    ],
+)
+def test_a_file_that_a_command_read(
+    reel: Reel, client: Client, name: str, place: Path, commands: list[str], known: bool
+) -> None:
+    """What was read in a shell, and then written as a whole, may have been in the file: it has no known writer."""
+    client.create(name)
+    for command in commands:
+        ran(client, name, command)
+    wrote(client, name, place / "a.py", CODE)
+    (place / "a.py").write_text(CODE)
+
+    assert ([name] * 2 if known else [None] * 2) == [
+        row.get("name") for row in reel("blame", "a.py", "--json").documents
+    ]
+
+
+@pytest.mark.parametrize(("command", "known"), [("node a.py", True), ("cat a.py", False)])
+def test_a_file_that_a_command_read_again(
+    reel: Reel, client: Client, name: str, place: Path, command: str, known: bool
+) -> None:
+    """A file that is known was perhaps changed by a person if it is read again, but not if it is only used."""
+    client.create(name)
+    first = wrote(client, name, place / "a.py", "kept_as_it_was = 1\n")
+    ran(client, name, command)
+    second = wrote(client, name, place / "a.py", "kept_as_it_was = 1\nperhaps_of_a_person = 2\n")
+    (place / "a.py").write_text("kept_as_it_was = 1\nperhaps_of_a_person = 2\n")
+
+    rows = reel("blame", "a.py", "--json").documents
+    assert [first, second if known else None] == [row.get("seq") for row in rows]
 
 
 def test_what_was_asked(reel: Reel, client: Client, name: str, place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.base.place import directories
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 # The largest file, in bytes: nobody writes a larger one by hand, and each line takes time.
 _LARGEST = 8_000_000
+# The programs with which a file is read in a shell.
+_SHOWS = re.compile(
+    r"\b(?:awk|bat|cat|diff|gc|get-content|git|grep|head|jq|less|more|nl|perl|python3?|rg|ruby|sed|tac|tail|type)\b",
+    re.IGNORECASE,
+)
 
 
 class Blamed(NamedTuple):
@@ -96,7 +102,21 @@ def _edits(ctx: Context, paths: Sequence[str]) -> tuple[list[Row], int]:
     rows = [row for edits, _ in found for row in edits if row.deed != "ran"]
     # Edits of the same moment come in the reverse order of their calls.
     rows.reverse()
+    rows += _commands(ctx, {os.path.basename(path) for path in paths}, rows)
     return sorted(_once(rows), key=said_at), max(behind for _, behind in found)
+
+
+def _commands(ctx: Context, names: Iterable[str], rows: Sequence[Row]) -> list[Row]:
+    """Return the commands that name a file, of the conversations that wrote it as a whole: it may have been read so."""
+    wrote = {(row.agent, row.call) for row in rows if row.deed == "wrote"}
+    agents = {row.agent for row in rows if row.whole}
+    return [
+        row
+        for agent in sorted(agents)
+        for name in sorted(names)
+        for row in collected(ctx, None, agent=agent, command=name)[0]
+        if (row.agent, row.call) not in wrote
+    ]
 
 
 def _once(rows: Iterable[Row]) -> list[Row]:
@@ -108,10 +128,10 @@ def _once(rows: Iterable[Row]) -> list[Row]:
 
 
 def steps_of(rows: Iterable[Row]) -> list[Edit[Row] | Look]:
-    """Return edits as steps to replay. One whose text was cut is not certain."""
+    """Return edits as steps to replay. One whose text was cut is not certain, nor what a command did that names it."""
     return [
-        Look(said_at(row))
-        if row.deed == "read"
+        Look(said_at(row), is_first=row.deed == "ran" and not _SHOWS.search(row.command or ""))
+        if row.deed != "wrote"
         else Edit(
             row,
             said_at(row),
