@@ -85,6 +85,19 @@ async def piece_before(client: Client, agent: str, last: int, at: int, size: int
         size *= 4  # for example, the seqs of an inherited conversation continue much later
 
 
+async def waits_for(client: Client, agent: str) -> str:
+    """Return that a conversation waits for a person, and for what; empty if not, or if an older daemon cannot tell.
+
+    Args:
+        client: the client.
+        agent: the id of the agent.
+    """
+    if client.server is None or "ids" not in client.server.features:
+        return ""
+    found = (await client.agents(ids=[agent], details=True, limit=1)).agents
+    return found[0].waits or "" if found else ""
+
+
 async def rows(client: Client, after: str | None = None) -> Rows:
     """Return the most recently changed agents, or those after an id."""
     page = await client.agents(order="updated", details=True, alive=True, limit=_ROWS, after=after)

@@ -95,12 +95,13 @@ def head(path: str, agent: AgentInfo, at: int | None, system: str | None) -> Ite
     yield tabs(path, agent, at)
 
 
-def body(piece: Piece, head_seq: int) -> Iterator[str]:
+def body(piece: Piece, head_seq: int, waits: str = "") -> Iterator[str]:
     """Yield the conversation, with elements at both ends that load more.
 
     Args:
         piece: the initial stretch.
         head_seq: the seq at which the conversation ends.
+        waits: what it waits for, if it waits for a person.
     """
     yield f'<main id="main" tabindex="-1" data-first="{piece.first}" data-last="{piece.last}" data-head="{head_seq}">\n'
     yield f'<p id="older" class="note"{"" if piece.first > 1 else " hidden"}>Loading what was said before …</p>\n'
@@ -108,6 +109,7 @@ def body(piece: Piece, head_seq: int) -> Iterator[str]:
     yield from piece.html(head_seq)
     yield "</div>\n"
     yield f'<p id="newer" class="note"{"" if piece.last < head_seq else " hidden"}>Loading what was said then …</p>\n'
+    yield f'<p id="waits" class="note" role="status"{"" if waits else " hidden"}>{escape(waits)}</p>\n'
     yield '<div id="drafts" aria-live="off"></div>\n'
     yield '<button id="to-end" hidden>New messages ↓</button>\n</main>\n'
 

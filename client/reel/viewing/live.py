@@ -2,8 +2,8 @@
 
 Each event is one line of JSON: a text of a conversation may have any line break, which must not end the line. The
 events are ``parts`` to append, with the seq that they lead up to; ``changed``: reload the page; ``draft``, an answer
-being written; ``list``: reload the list; ``lost`` and ``back``, about the daemon; ``gone``: the conversation is gone;
-``failed``: why the page cannot be followed.
+being written; ``waits``, what the conversation waits for, if for a person; ``list``: reload the list; ``lost`` and
+``back``, about the daemon; ``gone``: the conversation is gone; ``failed``: why the page cannot be followed.
 """
 
 import json
@@ -16,7 +16,7 @@ from reel.aio import Client
 from reel.base.errors import Busy, NotFound, NotRunning, ReelError, ShuttingDown, Storage
 from reel.daemon.peer import RETRY_INTERVAL
 from reel.exporting.story import Happened, Said
-from reel.viewing.contents import piece
+from reel.viewing.contents import piece, waits_for
 from reel.viewing.conversation import draft, new_articles, pieces_of
 from reel.viewing.exchange import Send
 from reel.wire.pushes import DraftPush, EventPush, Push
@@ -61,6 +61,8 @@ class Live:
         self._since = since
         self._articles = new_articles()
         self._listed = anyio.Event()
+        # What the page says that the conversation waits for; unknown until the first change.
+        self._waits: str | None = None
         # The agents with drafts in all conversations; and the unsent draft of this one.
         self._writing: set[tuple[str, int]] = set()
         self._drafts: dict[int, DraftPush] = {}
@@ -124,7 +126,20 @@ class Live:
             await self._listed.wait()
             self._listed = anyio.Event()
             await self._tell(event("list"))
+            await self._tell_waits()
             await anyio.sleep(_LIST_EVERY)
+
+    async def _tell_waits(self) -> None:
+        """Say below the conversation what it waits for, if that is something else than before."""
+        if self._agent is None:
+            return
+        try:
+            waits = await waits_for(self._client, self._agent)
+        except ReelError:  # the next change of any conversation asks again
+            return
+        if waits != self._waits:
+            self._waits = waits
+            await self._tell(event("waits", text=waits))
 
     async def _follow_agent(self, agent: str) -> None:
         """Send updates of the conversation, from the end of the page."""

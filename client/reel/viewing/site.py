@@ -96,7 +96,8 @@ class Site:
             shown = await contents.piece(self._client, agent.id, max(first, last - _MOST, 1), last, last)
         else:
             shown = await contents.piece_before(self._client, agent.id, last, last, _FIRST)
-        main = [*head(request.path, agent, at, system), *body(shown, last)]
+        waits = await contents.waits_for(self._client, agent.id) if at is None else ""
+        main = [*head(request.path, agent, at, system), *body(shown, last, waits)]
         return await self._page(agent.title or agent.name, main, agent, at=at, since=last if at is None else None)
 
     async def _parts(self, request: Request) -> Response:

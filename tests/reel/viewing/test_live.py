@@ -38,12 +38,12 @@ class Browser:
             self._more.set()
 
     async def until(self, name: str) -> dict[str, Any]:
-        """Wait for an event of this name, and return its data; before it, only the list and drafts may be told."""
+        """Wait for an event of this name, and return its data; before it, only what comes when it will may be told."""
         while name not in self.names:
             self._more = anyio.Event()
             await self._more.wait()
         at = self.names.index(name)
-        assert {"list", "draft"} >= {*self.names[:at]}
+        assert {"list", "draft", "waits"} >= {*self.names[:at]}
         _, data = self.received[at]
         del self.received[: at + 1]
         return data
@@ -122,6 +122,24 @@ async def test_events(daemon: Daemon, client: Client, demo: str) -> None:
 
     assert (True, True) == ("here" in mark["html"], "by the way" in note["html"])
     assert (3, 5, 6) == (mark["seq"], note["seq"], changed["seq"])
+
+
+async def test_what_it_waits_for(daemon: Daemon, client: Client, demo: str) -> None:
+    """An approval that is waited for is said below the conversation, and no more once it is given."""
+
+    def opaque(role: str, data: str) -> Any:
+        return {"role": role, "content": [{"type": "opaque", "provider": "x", "data_json": data}]}
+
+    async with opened(daemon, demo, 2) as browser:
+        await anyio.to_thread.run_sync(until, lambda: client.stats()["subscriptions"] == 2)
+        client.add("demo", [opaque("assistant", '{"type": "function_approval_request", "name": "delete"}')])
+        await browser.until("parts")
+        asked = await browser.until("waits")
+        client.add("demo", [opaque("user", '{"type": "function_approval_response", "approved": true}')])
+        await browser.until("parts")
+        given = await browser.until("waits")
+
+    assert ["waiting for an approval: delete", ""] == [asked["text"], given["text"]]
 
 
 async def test_drafts(daemon: Daemon, client: Client, demo: str) -> None:

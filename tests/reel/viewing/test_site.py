@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import anyio
@@ -91,6 +92,17 @@ async def test_a_conversation(visitor: Visitor, talk: str) -> None:
     assert "<title>Tapes · reel</title>" in page
     assert "What is a reel?" in page
     assert "Be brief." in page
+
+
+async def test_what_a_conversation_waits_for(visitor: Visitor, client: Client) -> None:
+    """It is said below the conversation, and nowhere in what it was before or in one that waits for nobody."""
+    asks: Any = {"type": "opaque", "provider": "x", "data_json": '{"type": "approval_request", "name": "<rm>"}'}
+    client.add("asks", [{"role": "assistant", "content": [asks]}], create=True)
+    client.add("asks", [{"kind": "note", "content": "later"}])
+    pages = [await visitor.read(f"/conversation?agent={name}") for name in ("asks", "asks&at=2", "talk")]
+
+    said = '<p id="waits" class="note" role="status">waiting for an approval: &lt;rm&gt;</p>'
+    assert [True, False, False] == [said in page for page in pages]
 
 
 async def test_a_conversation_as_it_was(visitor: Visitor) -> None:

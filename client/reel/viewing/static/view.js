@@ -152,6 +152,12 @@ function listen() {
     readAgain();
   });
   on("draft", showDraft);
+  on("waits", ({ text }) => {
+    const place = find("waits");
+    if (!place) return;
+    place.textContent = text;
+    place.hidden = !text;
+  });
   on("gone", () => location.reload());
 }
 
