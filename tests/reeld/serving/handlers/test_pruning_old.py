@@ -35,7 +35,8 @@ async def limit() -> AsyncIterator[None]:
 
 
 async def apply(services: Services, rules: Retention = AT_ONCE, since: int = 1) -> PruningOld:
-    """Let a database remember a rule since some time; return what applies it."""
+    """Let a database remember a rule since some time; return what applies it to all that was written."""
+    later()
     await services.store.write(lambda opened: note(opened, Subject.HISTORIES, Noted(rules.of_histories, since)))
     return PruningOld(rules)
 
@@ -111,7 +112,6 @@ async def test_a_pass_is_bounded(connect: Connect, services: Services, monkeypat
     peer = connect()
     names = [f"a{number}" for number in range(5)]
     await cleared(peer, *names)
-    later()
     pruning = await apply(services)
     passes = [await a_pass(pruning, services, 2 * pruning_old._LEAST) for _ in range(4)]
     await peer.call("clear", "a3")
@@ -165,6 +165,7 @@ async def test_a_new_rule_waits_for_a_day(
     """It says so once, and what it would prune; then it prunes, or at once if somebody says so."""
     peer = connect()
     await cleared(peer, "a")
+    later()
     pruning = PruningOld(AT_ONCE)
     assert [0, 0] == [await a_pass(pruning, services) for _ in range(2)]
     (said,) = errors()
@@ -184,6 +185,7 @@ async def test_the_command(connect: Connect, services: Services) -> None:
     """``retention`` prunes as well, and says that it is off only if no setting removes anything."""
     peer = connect()
     await cleared(peer, "a")
+    later()
     off = await peer.call("retention", {"now": True})
     services.pruning_old.rules = Retention(days=0.0)
     done = await peer.call("retention", {"now": True})
