@@ -494,8 +494,8 @@ def test_writes_that_wait_for_each_other(saver: ReelSaver, thread: str) -> None:
 
     async def write(number: int) -> None:
         try:
-            value = "x" * (17 << 20) if number == 7 else number
-            await saver.aput_writes(place, [("n", value)], f"task-{number}", "path")
+            path = "x" * (17 << 20) if number == 7 else "path"
+            await saver.aput_writes(place, [("n", number)], f"task-{number}", path)
         except TooLarge as error:
             wrong.append(error)
 

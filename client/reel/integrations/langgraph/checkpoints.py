@@ -190,7 +190,7 @@ class Reader:
     def _values(self, thread: Thread, checkpoint: Checkpoint) -> dict[str, Any]:
         found = {}
         data = checkpoint.data
-        for channel in (*data["values"], *data["same"], *data.get("more", ())):
+        for channel in (*checkpoint.stored(), *data["same"], *data.get("more", ())):
             held = thread.holder(checkpoint, channel)
             with suppress(values.NotAValue):  # it was redacted
                 if held is not None:

@@ -97,7 +97,8 @@ class Conversations:
             path = [node for node in path if node.seq not in skipped] if skipped else path
         kept = [each for node in path for each in self._kept(thread, node)]
         if space:
-            kept = kept[: found["keep"]] + self._items(found.get("more", "[]"))
+            more = found.get("more", "[]") if "parts" not in found else thread.joined(found["parts"])
+            kept = kept[: found["keep"]] + self._items(more)
         return [each.copy() for each in kept]
 
     def _items(self, text: str) -> list[messages.Kept]:

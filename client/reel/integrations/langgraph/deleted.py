@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from reel.integrations.langgraph.records import Checkpoint
+from collections.abc import Container, Iterable
+from typing import Any, TypeAlias
 
 # The namespace of a checkpoint, and its id.
 Place: TypeAlias = tuple[str, str]
@@ -24,7 +21,7 @@ class Deleted:
         self._messages: set[str] = set()
         self._values: set[int] = set()
 
-    def add(self, checkpoints: Mapping[Place, Checkpoint], messages: Iterable[str]) -> None:
+    def add(self, checkpoints: Iterable[Place], messages: Iterable[str], values: Iterable[str]) -> None:
         """Take what a thread had when it was deleted.
 
         What was deleted before is forgotten, unless the thread had a checkpoint of a run that went on since.
@@ -32,12 +29,14 @@ class Deleted:
         Args:
             checkpoints: its checkpoints.
             messages: the ids of its messages.
+            values: the texts of the values of its channels.
         """
-        if self._places.isdisjoint(checkpoints):
+        places = {*checkpoints}
+        if self._places.isdisjoint(places):
             self._places, self._messages, self._values = set(), set(), set()
-        self._places.update(checkpoints)
+        self._places.update(places)
         self._messages.update(messages)
-        self._values.update(hash(text) for made in checkpoints.values() for text in made.data["values"].values())
+        self._values.update(map(hash, values))
 
     def has(self, place: Place) -> bool:
         """Return whether a checkpoint was deleted, or was put by a run that went on."""

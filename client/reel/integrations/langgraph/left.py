@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reel.integrations.langgraph.checkpoints import Reader
-from reel.integrations.langgraph.records import INPUT, Checkpoint, are_writes, record, shell
+from reel.integrations.langgraph.parts import parts_of
+from reel.integrations.langgraph.records import INPUT, Checkpoint, are_writes, is_part, record, shell
 from reel.integrations.langgraph.thread import Thread
 
 # Channels of the framework itself that hold a value for one step only, and so are in no checkpoint.
@@ -35,32 +36,41 @@ class Left:
         # Of records of checkpoints, by their seqs, the channels that are needed; and those that are needed as they are.
         self._channels: dict[int, set[str]] = {}
         self._whole: set[int] = set()
+        # The seqs of the parts of texts that are needed.
+        self._parts: set[int] = set()
         # What is needed of what tasks wrote after a checkpoint; ``None`` for all of it.
         self._written: dict[tuple[str, str], set[str] | None] = {}
         self.kept = [made for made in thread.by_seq.values() if (made.space, made.id) not in thread.hidden]
         for made in self.kept:
             self._need_all(made)
+        for seq, data in thread.records:
+            self._parts.update(parts_of(self._left(seq, data)))
 
     def records(self) -> Iterator[tuple[int, str]]:
         """Yield each record of the thread's own log of which less is left than it has: its seq, and that as JSON."""
         for seq, data in self._thread.records:
             if seq <= self._thread.inherited:
                 continue
-            left = data
-            if (made := self._thread.by_seq.get(seq)) is not None:
-                if (made.space, made.id) in self._thread.hidden and seq not in self._whole:
-                    left = shell(data, self._channels.get(seq, set()))
-            elif are_writes(data) and (data["ns"], data["to"]) in self._thread.hidden:
-                left = self._writes(data)
+            left = {} if is_part(data) and seq not in self._parts else self._left(seq, data)
             if left != data:
                 yield seq, record(left)["data_json"]
+
+    def _left(self, seq: int, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is left of a record other than a part."""
+        if (made := self._thread.by_seq.get(seq)) is not None:
+            is_hidden = (made.space, made.id) in self._thread.hidden and seq not in self._whole
+            return shell(data, self._channels.get(seq, set())) if is_hidden else data
+        is_hidden = are_writes(data) and (data["ns"], data["to"]) in self._thread.hidden
+        return self._writes(data) if is_hidden else data
 
     def _writes(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         needed = self._written.get((data["ns"], data["to"]), set())
         if needed is None:
             return data
         rows = [row for row in data["writes"] if row[1] in needed]
-        return {**data, "writes": rows} if rows else {}
+        parts = {name: data["parts"][name] for row in rows if (name := str(row[0])) in data.get("parts", ())}
+        rest = {name: value for name, value in data.items() if name != "parts"}
+        return {**rest, "writes": rows, **({"parts": parts} if parts else {})} if rows else {}
 
     def _need_all(self, made: Checkpoint) -> None:
         """Need what a checkpoint has."""
@@ -119,4 +129,5 @@ class Left:
 
 def _stored(made: Checkpoint) -> set[str]:
     """Return the channels of which a checkpoint has the values, by itself or together with others."""
-    return {*made.data["values"], *made.data["same"], *made.data.get("more", ())} - {INPUT}
+    data = made.data
+    return {*data["values"], *data["same"], *data.get("more", ()), *data.get("parts", ())} - {INPUT}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from reel import requests
-from reel.base.errors import NotFound, ReelError
+from reel.base.errors import Conflict, NotFound, ReelError
+from reel.integrations.langgraph.parts import in_parts, pieces
+from reel.integrations.langgraph.records import record
 from reel.integrations.langgraph.thread import Post, Thread, Threads
 from reel.replies import Added
 from reel.sync.client import Client
 from reel.wire.frames import MAX_MESSAGE
 
+# The parts of texts that were added, each with the id of the agent that has it, and their seqs.
+Sent: TypeAlias = dict[tuple[str | None, str], int]
 # The maximum number of events on a page.
 PAGE: Final = 10_000
 # The maximum number of bytes around the records in a request.
@@ -97,9 +101,57 @@ class Logs:
                     self.read(thread)
                 thread.withdraw_outliving()
                 if not mine.is_added and not is_there():
+                    self.shrink(thread)
                     self._say_all(thread, mine)
             finally:
                 thread.withdraw(mine)
+
+    def shrink(self, thread: Thread) -> None:
+        """Put the long texts of queued records that do not fit into a request into parts of their own."""
+        sent: Sent = {}
+        for each in thread.queued():
+            while not each.is_added and self._is_large(each.record):
+                try:
+                    each.data = self.in_parts(thread, each.data, sent)
+                    each.record = record(each.data)
+                    break
+                except (Conflict, NotFound):  # another client has written, or deleted the thread
+                    self.read(thread)
+                    thread.withdraw_outliving()
+
+    def in_parts(self, thread: Thread, data: Mapping[str, Any], sent: Sent) -> Mapping[str, Any]:
+        """Return the content of a record, with its longest texts in parts if they do not fit into a request.
+
+        Args:
+            thread: the thread, as it is now.
+            data: the content.
+            sent: the parts that were added; what is added here is put into it, and not added again.
+
+        Raises:
+            Conflict: another client has written in the meantime.
+        """
+        if not self._is_large(record(data)):
+            return data
+
+        def add(text: str) -> list[int]:
+            return [self._add_part(thread, data.get("ns", ""), piece, sent) for piece in pieces(text)]
+
+        return in_parts(data, self.room() // 4, add)
+
+    def _add_part(self, thread: Thread, space: str, piece: str, sent: Sent) -> int:
+        known = sent.get((thread.agent, piece))
+        if known is None:
+            part = {"part": piece, **({"ns": space} if space else {})}
+            added = self.add(thread, [record(part)], if_seq=thread.head)
+            thread.agent, thread.head = added.agent, added.head
+            thread.take(added.head, added.command, part)
+            known = sent[added.agent, piece] = added.head
+        return known
+
+    def _is_large(self, made: Mapping[str, Any]) -> bool:
+        """Return whether a record takes so much of a request that its texts had better be parts."""
+        text, most = made["data_json"], self.limit() // 2
+        return 4 * len(text) > most and len(text.encode()) > most
 
     def _say_all(self, thread: Thread, mine: Post) -> None:
         waiting = [*(each for each in thread.posted(self.room()) if each is not mine), mine]

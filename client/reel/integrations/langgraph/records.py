@@ -50,9 +50,13 @@ class Checkpoint:
         self.versions: Mapping[str, Any] | None = None
         self.metadata: Mapping[str, Any] | None = None
 
+    def stored(self) -> list[str]:
+        """Return the channels whose values its record has, or its parts."""
+        return [*self.data["values"], *self.data.get("parts", ())]
+
     def is_input(self) -> bool:
         """Whether it holds the input of a turn, of which nothing has run yet."""
-        return INPUT in self.data["values"]
+        return INPUT in self.data["values"] or INPUT in self.data.get("parts", ())
 
 
 class Write:
@@ -90,11 +94,13 @@ def shell(data: Mapping[str, Any], channels: Collection[str]) -> dict[str, Any]:
     """
     made = {name: data[name] for name in ("put", "ns", "parent", "thread") if name in data}
     made["checkpoint"] = made["metadata"] = _NOTHING
-    for name in ("values", "same", "more"):
-        made[name] = {channel: value for channel, value in data.get(name, {}).items() if channel in channels}
-    if INPUT in data["values"]:
+    for name in ("values", "same", "more", "parts"):
+        left = {channel: value for channel, value in data.get(name, {}).items() if channel in channels}
+        if left or name in ("values", "same"):
+            made[name] = left
+    if INPUT in data["values"] or INPUT in data.get("parts", ()):
         made["values"].setdefault(INPUT, "")
-    return made if made["more"] else {name: value for name, value in made.items() if name != "more"}
+    return made
 
 
 def data_in(text: str | None) -> dict[str, Any] | None:
@@ -147,9 +153,19 @@ def is_checkpoint(data: Mapping[str, Any]) -> bool:
                 and _are(str, values.values())
                 and _are(int, same.values())
                 and _is_growth(data.get("more", {}))
+                and _are_parts(data.get("parts", {}))
                 and ("messages" not in data or _is_conversation(data["messages"], is_nested=space != ""))
             )
     return False
+
+
+def is_part(data: Mapping[str, Any]) -> bool:
+    """Whether a record is a part of a text."""
+    return type(data.get("part")) is str
+
+
+def _are_parts(found: Any) -> bool:
+    return type(found) is dict and all(type(seqs) is list and _are(int, seqs) for seqs in found.values())
 
 
 def _is_growth(found: Any) -> bool:
@@ -166,6 +182,7 @@ def _is_conversation(found: Any, *, is_nested: bool) -> bool:
         and type(keep) is int
         and keep >= 0
         and type(found.get("more", "")) is str
+        and _are_parts({"": found.get("parts", [])})
     )
 
 
@@ -173,7 +190,7 @@ def are_writes(data: Mapping[str, Any]) -> bool:
     """Whether a record holds the writes of a task after a checkpoint."""
     match data:
         case {"to": str(), "ns": str(), "task": str(), "path": str(), "writes": list(rows)}:
-            return all(_is_row(row, int, str, str) for row in rows)
+            return all(_is_row(row, int, str, str) for row in rows) and _are_parts(data.get("parts", {}))
     return False
 
 

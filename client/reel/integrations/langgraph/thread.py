@@ -32,6 +32,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.deleted import Deleted
+from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.past import Past, is_undo
 from reel.integrations.langgraph.records import (
     CLIENT,
@@ -43,6 +44,7 @@ from reel.integrations.langgraph.records import (
     data_in,
     grown_by,
     is_checkpoint,
+    is_part,
     is_value,
     record,
 )
@@ -133,7 +135,9 @@ class Thread:
     def delete(self) -> None:
         """Forget everything because somebody has deleted the thread; a run of it may still go on."""
         if self.agent is not None:
-            self.deleted.add(self.all, (each.id for node in self.nodes.values() for each in node.kept or ()))
+            ids = (each.id for node in self.nodes.values() for each in node.kept or ())
+            texts = (self._text(made, channel) for made in self.all.values() for channel in made.stored())
+            self.deleted.add(self.all, ids, texts)
         self.forget()
 
     def outlives(self, places: Iterable[tuple[str, str]]) -> bool:
@@ -162,6 +166,8 @@ class Thread:
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
+        # The parts of texts, by their seqs.
+        self._parts: dict[int, str] = {}
         # All records, by their seqs; those of an agent that this one was cloned from come before its own.
         self.records: list[tuple[int, Mapping[str, Any]]] = []
         self.inherited = 0
@@ -198,6 +204,10 @@ class Thread:
                 break
             found.append(each)
         return found
+
+    def queued(self) -> list[Post]:
+        """Return all queued records."""
+        return [*self._posts]
 
     def withdraw_outliving(self) -> None:
         """Leave what was deleted out of the queue, and what follows a checkpoint that is gone: nobody would read it."""
@@ -285,9 +295,11 @@ class Thread:
             self.hidden.discard((data["ns"], data["put"]))
             self._puts[command] = seq
             self._past.put(self.by_seq[seq])
+        elif is_part(data):
+            self._parts[seq] = data["part"]
         self.records.append((seq, data))
         if are_writes(data):
-            self._written.setdefault((data["ns"], data["to"]), []).append(seq)
+            self._written.setdefault((data["ns"], data["to"]), []).extend([seq, *parts_of(data)])
         if data.get("ns"):
             self._nested.append(seq)
         self._take(seq, data)
@@ -303,7 +315,9 @@ class Thread:
         elif are_writes(data):
             written = self.writes.setdefault((data["ns"], data["to"]), {})
             task = data["task"]
-            for index, channel, value in data["writes"]:
+            for index, channel, text in data["writes"]:
+                seqs = data.get("parts", {}).get(str(index))
+                value = text if seqs is None else self.joined(seqs)
                 # The first write counts, except for special channels, such as that of an error.
                 if is_value(value) and (index < 0 or (task, index) not in written):
                     written[task, index] = Write(task, data["path"], index, channel, value)
@@ -370,7 +384,7 @@ class Thread:
 
         That is the input, if it holds one, what its tasks wrote, and what subgraphs stored meanwhile.
         """
-        own = [checkpoint.seq] if checkpoint.is_input() else []
+        own = [checkpoint.seq, *parts_of(checkpoint.data)] if checkpoint.is_input() else []
         written = self._written.get((checkpoint.space, checkpoint.id), [])
         return [*own, *written, *self._nested[bisect_right(self._nested, checkpoint.seq) :]]
 
@@ -393,11 +407,21 @@ class Thread:
             rests.append(grown[1])
             at = self.by_seq.get(grown[0]) if grown[0] < at.seq else None
         else:
-            text = "" if at is None else at.data["values"].get(channel, "")
+            text = "" if at is None else self._text(at, channel)
         if not rests or not text:
             return text or None
         self._grown[place] = checkpoint.seq, grown_by(text, rests[::-1])
         return self._grown[place][1]
+
+    def _text(self, made: Checkpoint, channel: str) -> str:
+        """Return the text of a value that a checkpoint stores itself; an empty one if it is not there."""
+        seqs = made.data.get("parts", {}).get(channel)
+        return str(made.data["values"].get(channel, "")) if seqs is None else self.joined(seqs)
+
+    def joined(self, seqs: Iterable[int]) -> str:
+        """Return the text whose parts have these seqs; an empty one if it is not there."""
+        found = [self._parts.get(seq) for seq in seqs]
+        return "" if None in found else "".join(filter(None, found))
 
     def marked(self) -> Iterator[Checkpoint]:
         """Yield the checkpoints that marks lead to: the newest of each namespace that was there."""

@@ -22,11 +22,14 @@ from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.deleted import SHORT
-from reel.integrations.langgraph.logs import PAGE, Logs
+from reel.integrations.langgraph.logs import PAGE, Logs, Sent
+from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.records import Checkpoint, growth, record
 from reel.integrations.langgraph.thread import Node, Post, Thread, Threads
 from reel.wire.frames import too_large
 
+# What a list has grown by, in characters at most, to be stored without the rest of it.
+_LONGEST_GROWTH: Final = 1 << 20
 # The kinds of message events that a thread handles.
 _KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
 
@@ -68,11 +71,13 @@ class Writer:
         with thread.lock:
             if not thread.is_read:
                 self.logs.read(thread)
+            sent: Sent = {}
             while True:
                 try:
+                    self.logs.shrink(thread)
                     if thread.outset is not None and thread.outset.id == data["parent"]:
                         self._add_outset(thread, thread.outset)
-                    self._add_checkpoint(thread, data, checkpoint, new_versions, outlives=thread.outlives(before))
+                    self._add_checkpoint(thread, data, checkpoint, new_versions, sent, outlives=thread.outlives(before))
                     break
                 except (Conflict, NotFound):  # another client has written, or deleted the thread
                     self.logs.read(thread)
@@ -94,12 +99,14 @@ class Writer:
         begun: Mapping[str, Any],
         checkpoint: State,
         new_versions: ChannelVersions,
+        sent: Sent,
         *,
         outlives: bool,
     ) -> None:
         """Add a checkpoint, with the new messages, if no other client wrote in the meantime.
 
         That of a run which outlives its thread has nothing of what was deleted, as far as the run has not changed it.
+        The parts of long values that an earlier attempt has added are in ``sent``.
         """
         data = {**begun, "values": {}, "same": {}}
         parent = thread.all.get((data["ns"], data["parent"] or ""))
@@ -132,6 +139,7 @@ class Writer:
                     _store(thread, data, channel, text, parent)
         # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
+        data = {**self.logs.in_parts(thread, data, sent)}
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         if outlives:
             thread.deleted.note((data["ns"], checkpoint["id"]))
@@ -215,7 +223,7 @@ def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent
     """
     before = None if parent is None else thread.holder(parent, channel)
     rest = None if before is None or before[0].is_input() else growth(before[1], text)
-    if before is None or rest is None:
+    if before is None or rest is None or len(rest) > _LONGEST_GROWTH:
         data["values"][channel] = text
     else:
         data.setdefault("more", {})[channel] = [before[0].seq, rest]
@@ -243,7 +251,7 @@ def _named(
     first = thread.head + 1 + (thread.agent is None) + is_replaced  # an agent begins with an event of its own
     for seq, each in enumerate(waiting, first):
         if each.data.get("ns") or (parent is not None and each.data.get("to") == parent.id):
-            seqs.append(seq)
+            seqs += [seq, *parts_of(each.data)]
     return [messages.with_copies(message, seqs) for message, _ in new]
 
 
