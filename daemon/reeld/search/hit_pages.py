@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from reel.base.light_typing import NamedTuple
-from reeld.search import finding, ranking, volumes
+from reeld.search import finding, planning, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
+from reeld.search.planning import Plan
 from reeld.search.query import both
-from reeld.search.ranking import Freshness, Plan, Ranked, Stretch
+from reeld.search.ranking import Freshness, Ranked, Stretch
 from reeld.search.snippets import wanted_of
 from reeld.search.volumes import Place, Volume
 from reeld.store.connection_thread import Job, T
@@ -160,14 +161,14 @@ class HitPages:
             look: how they are shown; what is marked comes from the criteria.
         """
         behind, ends = self._index.behind, time.monotonic() + _PATIENCE
-        plan = await self._index.read(partial(ranking.plan, query=wanted.query))
+        plan = await self._index.read(partial(planning.plan, query=wanted.query))
         top = self._index.indexed + 1 if start.top is None else start.top
         end = min(start.offset + limit, MOST_RANKED)
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
         best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
         if not best.events and not best.is_partial and plan.has_parts:
-            plan = await self._index.read(partial(ranking.plan, query=wanted.query, in_parts=True))
+            plan = await self._index.read(partial(planning.plan, query=wanted.query, in_parts=True))
             best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
         if wanted.live is not None:
             best = await self._live(wanted, best, end + 1, ends)
@@ -234,7 +235,7 @@ class HitPages:
 
     async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch, ends: float) -> Stretch:
         """Return the part of a stretch that has as many of its events as are ranked, the newest; less without time."""
-        left, room = every, ranking.MOST_EVENTS
+        left, room = every, planning.MOST_EVENTS
         while left:
             job = partial(ranking.newest, every=left, stretch=stretch, condition=wanted.condition, room=room)
             counted = await self._index.read(job)

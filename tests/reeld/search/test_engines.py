@@ -12,7 +12,7 @@ import pytest
 
 from reel.base.errors import InvalidParams
 from reeld.core.events import Event
-from reeld.search import edits, finding, hit_pages, patterns, ranking, volumes
+from reeld.search import edits, finding, hit_pages, patterns, planning, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.edit_pages import EditPage
 from reeld.search.edits import END, WantedEdits
@@ -144,7 +144,7 @@ async def test_both_engines_answer_alike(tmp_path: Path, monkeypatch: pytest.Mon
     for module, constant in patient:
         monkeypatch.setattr(module, constant, PATIENCE)
     monkeypatch.setattr(volumes, "_EVENTS", 50)
-    monkeypatch.setattr(ranking, "MOST_EVENTS", 20)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 20)
     chance = random.Random(FUZZ)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     seen = 0

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from reeld.search import finding, hit_pages, ranking, volumes
+from reeld.search import finding, hit_pages, planning, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, HitPages, Start
@@ -87,7 +87,7 @@ async def test_words_of_very_many_events(
     """The newest are ranked, those with another word first, whatever the volumes and jobs are; and the page says so."""
     monkeypatch.setattr(ranking, "_SECONDS", seconds)
     monkeypatch.setattr(volumes, "_EVENTS", size)
-    monkeypatch.setattr(ranking, "MOST_EVENTS", most)
+    monkeypatch.setattr(planning, "MOST_EVENTS", most)
     with closing(filled(tmp_path, TEXTS)) as said:
         page = await best(said, query)
 
@@ -97,7 +97,7 @@ async def test_words_of_very_many_events(
 async def test_old_events_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only events that pass the filters are counted, so old ones are found that are alone in that."""
     monkeypatch.setattr(volumes, "_EVENTS", 3)
-    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
     with closing(filled(tmp_path, ["tape"] * 9, ["user", "note", *["user"] * 7])) as said:
         assert [8, 7] == places(said, await best(said, "tape"))
         assert [1, 0] == places(said, await best(said, "tape", until=2))
@@ -106,7 +106,7 @@ async def test_old_events_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest
 
 async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages go on where the page before ended, over what has both words and then what has one."""
-    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
     with closing(filled(tmp_path, TEXTS)) as said:
         pages = [await best(said, "deck tape", 1, offset) for offset in range(3)]
 
@@ -118,7 +118,7 @@ async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pyt
 async def test_a_word_that_most_events_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """It changes no score beside two rarer ones; yet a hit that has it does not lack it, and it is marked."""
     monkeypatch.setattr(ranking, "_SECONDS", seconds)
-    monkeypatch.setattr(ranking, "MOST_EVENTS", 2)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
     with closing(filled(tmp_path, ["cards", "cards tape", "deck cards", *["deck"] * 2, *["tape"] * 9])) as said:
         page = await best(said, "cards deck tape")
         others = await best(said, "cards deck")
@@ -168,7 +168,7 @@ async def test_too_little_time_to_find_anything(
 ) -> None:
     """A ranking ends in time also while nothing passes the filters, and the page says that it is not all."""
     monkeypatch.setattr(volumes, "_EVENTS", 3)
-    monkeypatch.setattr(ranking, "MOST_EVENTS", most)
+    monkeypatch.setattr(planning, "MOST_EVENTS", most)
     with closing(filled(tmp_path, ["tape_deck", *["tape"] * 9], ["note", *["user"] * 9])) as said:
         whole = await best(said, query, kinds=frozenset({"note"}))
         monkeypatch.setattr(hit_pages, "_PATIENCE", -1.0)

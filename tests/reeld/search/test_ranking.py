@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reeld.search import finding, index, ranking, vocabulary, volumes
+from reeld.search import finding, index, planning, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
+from reeld.search.planning import Plan
 from reeld.search.query import parse_query
-from reeld.search.ranking import Freshness, Plan, Ranked, Stretch
+from reeld.search.ranking import Freshness, Ranked, Stretch
 from reeld.store.schema import prepare as prepare_log
 from tests.reeld.store.rows import Rows
 
@@ -49,12 +50,12 @@ class Index:
 
     def plan(self, query: str) -> Plan:
         """Return how a query is searched for."""
-        return ranking.plan(self.connection, parse_query(query))
+        return planning.plan(self.connection, parse_query(query))
 
     def ranked(self, query: str, fresh: Freshness | None = None, **filters: object) -> list[Ranked]:
         """Return the best events for a query."""
         wanted = Criteria(parse_query(query))._replace(**filters)  # type: ignore[arg-type]
-        plan = ranking.plan(self.connection, wanted.query)
+        plan = planning.plan(self.connection, wanted.query)
         found = [
             each
             for volume in volumes.down_from(self.connection, ALL)

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams, NotFound, Storage
-from reeld.search import finding, hit_pages, ranking
+from reeld.search import finding, hit_pages, planning
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -367,7 +367,7 @@ async def test_patterns_in_every_order(peer: Peer, order: str | None) -> None:
 async def test_words_that_very_many_have(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of the best hits says so if not all events with the words were ranked."""
     assert "partial" not in await peer.call("search", "deck", {"order": "best"})
-    monkeypatch.setattr(ranking, "MOST_EVENTS", 1)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 1)
     found = await peer.call("search", "deck", {"order": "best"})
 
     assert found["partial"]
