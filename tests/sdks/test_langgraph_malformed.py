@@ -111,6 +111,10 @@ def test_every_other_shape_of_a_record(new: Callable[..., ReelSaver], client: Cl
     assert {"same", "skip", "keep", "more", "delete", "writes"} <= {
         name for record in kinds for name in (*record, *record.get("messages", ()))
     }
+    kinds += [
+        {"part": "text"},
+        {**kinds[0], "parts": {"large": [2, 3]}, "messages": {"keep": 1, "parts": [2]}, "ns": "a"},
+    ]
     stored = put(saver, config_of(thread), {"messages": said, "n": 5})
     before = saver.get_tuple(stored)
     written: list[Any] = []

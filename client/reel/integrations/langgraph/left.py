@@ -44,7 +44,8 @@ class Left:
         for made in self.kept:
             self._need_all(made)
         for seq, data in thread.records:
-            self._parts.update(parts_of(self._left(seq, data)))
+            if seq in thread.by_seq or are_writes(data):
+                self._parts.update(parts_of(self._left(seq, data)))
 
     def records(self) -> Iterator[tuple[int, str]]:
         """Yield each record of the thread's own log of which less is left than it has: its seq, and that as JSON."""

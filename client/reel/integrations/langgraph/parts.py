@@ -50,10 +50,11 @@ def in_parts(data: Mapping[str, Any], room: int, add: AddParts) -> dict[str, Any
 
 
 def parts_of(data: Mapping[str, Any]) -> Iterator[int]:
-    """Yield the seqs of the parts of which a record has the texts."""
+    """Yield the seqs of the parts that a checkpoint names, or the writes of a task."""
     for seqs in data.get("parts", {}).values():
         yield from seqs
-    yield from data.get("messages", {}).get("parts", ())
+    if "put" in data and "messages" in data:
+        yield from data["messages"].get("parts", ())
 
 
 def _texts(made: dict[str, Any]) -> Iterator[tuple[str, Callable[[Sequence[int]], None]]]:

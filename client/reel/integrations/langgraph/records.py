@@ -190,7 +190,8 @@ def are_writes(data: Mapping[str, Any]) -> bool:
     """Whether a record holds the writes of a task after a checkpoint."""
     match data:
         case {"to": str(), "ns": str(), "task": str(), "path": str(), "writes": list(rows)}:
-            return all(_is_row(row, int, str, str) for row in rows) and _are_parts(data.get("parts", {}))
+            is_own = "put" not in data and _are_parts(data.get("parts", {}))
+            return is_own and all(_is_row(row, int, str, str) for row in rows)
     return False
 
 
