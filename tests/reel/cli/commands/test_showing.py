@@ -157,7 +157,7 @@ def test_pager_begins_at_the_end(coded: str, tmp_path: Path, monkeypatch: pytest
         ("show {} --at 1201", "show {} 1.. --at 1201"),
         ("show {} --records", "show {} --records --no-pager"),
         ("log {}", "log {} --since 0"),
-        ("log {} --kind user --without mark", "log {} --since 0 --kind user --without mark"),
+        ("log {} --kind user", "log {} --since 0 --kind user"),
     ],
 )
 def test_the_end_of_a_long_list(
@@ -180,6 +180,19 @@ def test_the_end_of_a_long_list(
     assert "said 0." in reel(*words).out
     monkeypatch.setenv("PAGER", "cat")
     assert "said 0." in on_terminal(*words)
+
+
+def test_the_end_of_a_list_without_what_fills_it(
+    client: Client, coded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left when a kind is left out is shown whole, and so is all if there is no such pager."""
+    monkeypatch.setenv("PATH", f"{_cat_as_less(tmp_path)}:{os.environ['PATH']}")
+    monkeypatch.delenv("PAGER", raising=False)
+    client.add(coded, [f"said {number}." for number in range(1200)])
+    assert "Be brief." in on_terminal("log", coded, "--without", "user")
+
+    monkeypatch.setenv("PAGER", str(tmp_path / "none" / "less"))
+    assert "said 0." in on_terminal("show", coded)
 
 
 @pytest.mark.usefixtures("reel")

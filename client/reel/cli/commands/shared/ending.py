@@ -42,7 +42,8 @@ def ending(
     first = next(pages)
     shown = entries(first)
     may_be_cut = bool(shown) and (first.more or len(shown) == NEWEST)
-    is_cut = may_be_cut and entries(ctx.client.call(ask(limit=1)))[0]["seq"] < shown[0]["seq"]
+    oldest = entries(ctx.client.call(ask(limit=1))) if may_be_cut else ()
+    is_cut = bool(oldest) and oldest[0]["seq"] < shown[0]["seq"]
     if is_cut:
         ctx.out.line((f"… more before this: {ctx.command(*whole)}", "dim"))
         ctx.out.line()

@@ -52,7 +52,10 @@ def begins_at_end(ctx: Context) -> bool:
     """Return whether the output goes to a pager that begins at the end."""
     if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
         return False
-    return _AT_END in pager_command(ctx.settings.pager, at_end=True)
+    from shutil import which  # noqa: PLC0415 - see above
+
+    command = pager_command(ctx.settings.pager, at_end=True)
+    return _AT_END in command and which(command[0]) is not None
 
 
 class Closed(Exception):
