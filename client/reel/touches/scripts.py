@@ -6,6 +6,7 @@ The arguments of a call have to be literals, or constants that are texts. What i
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -79,8 +80,9 @@ class _Script:
     def __init__(self, tokens: Sequence[_Token]) -> None:
         self._tokens = tokens
         self._at = 0
-        # The constants that are texts.
+        # The constants that are texts, and the names that may be something else in a block.
         self._texts: dict[str, str] = {}
+        self._ambiguous = {name for name, times in Counter(_bound(tokens)).items() if times > 1}
 
     def calls(self) -> Iterator[Called]:
         """Yield the calls whose end the script awaits."""
@@ -94,7 +96,8 @@ class _Script:
                 self._note_constant(at)
             elif self._has(at, "await", "Promise", ".", "all", "(", "["):
                 self._at, depth = at + 6, depth + 2
-                together.append(depth)
+                if self._text(self._behind(at + 4)) != ".":  # it might be caught that one failed
+                    together.append(depth)
             elif text == "tools":
                 if not self._has(at, "tools", ".", None, "("):  # it may be another thing from now on
                     return
@@ -129,7 +132,7 @@ class _Script:
             value = None
         following = self._tokens[self._at] if self._at < len(self._tokens) else _Token("sign", ";")
         ends = following.text == ";" or (following.begins_line and following.kind == "name")
-        if isinstance(value, str) and ends:
+        if isinstance(value, str) and ends and self._text(at + 1) not in self._ambiguous:
             self._texts[self._text(at + 1)] = value
         else:
             self._at = at + 3
@@ -206,6 +209,15 @@ class _Script:
         self._at += 1
         return found
 
+    def _behind(self, at: int) -> int:
+        """Return the place behind the bracket that closes the one at a place; the end if none does."""
+        depth = 0
+        for place in range(at, len(self._tokens)):
+            depth += (self._tokens[place].text in ("(", "[", "{")) - (self._tokens[place].text in (")", "]", "}"))
+            if depth == 0:
+                return place + 1
+        return len(self._tokens)
+
     def _text(self, at: int) -> str:
         return self._tokens[at].text if 0 <= at < len(self._tokens) else ""
 
@@ -220,6 +232,17 @@ class _Script:
         if self._text(self._at) != text:
             raise _Unclear
         self._at += 1
+
+
+def _bound(tokens: Sequence[_Token]) -> Iterator[str]:
+    """Yield each name where something is assigned to it, or where it is taken from an object or a list."""
+    texts = ["", *(token.text for token in tokens), "", ""]
+    for at, token in enumerate(tokens, 1):
+        if token.kind != "name" or texts[at - 1] == ".":
+            continue
+        is_assigned = texts[at + 1] == "=" and texts[at + 2] != "="
+        if is_assigned or texts[at - 1] in ("let", "var") or texts[at - 2] in ("let", "var", "const"):
+            yield token.text
 
 
 def _unescaped(text: str) -> str:
