@@ -133,7 +133,8 @@ def _words(value: Any) -> str:
 
 def _deferred(text: str) -> Iterator[str]:
     requests = parsed(text).get("deferred_tool_requests")
-    for call in (requests.get("approvals") if type(requests) is dict else None) or ():
+    asked = requests.get("approvals") if type(requests) is dict else None
+    for call in asked if type(asked) is list else ():
         yield str(call.get("tool_name") or "") if type(call) is dict else ""
 
 

@@ -89,6 +89,8 @@ def deferred(**requests: Any) -> Any:
         (None, ["delete"], [deferred(calls=[{"tool_name": "delete"}], approvals=[])], None),
         (None, [], [deferred(approvals=[{"tool_name": "delete"}])], None),
         (None, ["delete"], [deferred(approvals=[{"tool_name": "delete"}]), deferred()], None),
+        (None, ["delete"], [deferred(approvals=5)], None),
+        (None, ["delete"], [deferred(approvals={"tool_name": "delete"})], None),
         (None, ["delete"], ["[redacted]", "[]", {"langgraph": 1}, {"pydantic_ai_record": "x"}], None),
     ],
 )

@@ -51,6 +51,7 @@ _ROWS: list[tuple[list[Any], str | None]] = [
     ([call("c1", "delete"), _CONFIRM, result("c1"), result("c2")], None),
     ([call("c1", "delete"), _DEFERRED], _WAITS),
     ([call("c1", "delete"), _DEFERRED, result("c1")], None),
+    ([call("c1", "delete"), note(pydantic_ai_record='{"deferred_tool_requests": {"approvals": 5}}')], None),
     ([call("c1", "delete"), _OPENHANDS], _WAITS),
     ([call("c1", "delete"), _CONFIRM, result("c1"), *["and"] * 600], "waiting for an approval"),
 ]
