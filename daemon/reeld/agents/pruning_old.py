@@ -121,14 +121,18 @@ class PruningOld:
         done, each = Amount(), _Each(registry, holders, asked)
         if not told or asked.dry_run:
             round_: _Round | None = _Round(time, self._until(time), None, 0)
-            while round_ is not None and round_.after is not None:
-                found, after_these = await self._next(registry, round_)
-                for history in found:
-                    done = done.plus(*(await each.prune(history, round_.until)))
-                round_ = round_._replace(after=after_these)
-            await each.end()
-        if not asked.dry_run:
-            self.done = Amount(*map(sum, zip(self.done, done, strict=True)))
+            try:
+                while round_ is not None and round_.after is not None:
+                    found, after_these = await self._next(registry, round_)
+                    for history in found:
+                        done = done.plus(*(await each.prune(history, round_.until)))
+                    round_ = round_._replace(after=after_these)
+            except _NotThisOneError as error:
+                raise error.reason from error
+            finally:
+                if not asked.dry_run:
+                    self.done = Amount(*map(sum, zip(self.done, done, strict=True)))
+                await each.end()
         return {**told, "histories_count": done.agents, "pruned": done.events, "pruned_bytes": done.bytes}
 
     async def _pass(self, registry: Registry, holders: ContentHolders, most: int) -> None:

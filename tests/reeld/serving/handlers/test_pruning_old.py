@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from reel.base.errors import Storage
 from reel.base.strict_json import encode
 from reeld.agents import pruning_old
 from reeld.agents.clock import now
@@ -195,16 +196,21 @@ async def test_the_command(connect: Connect, services: Services) -> None:
     assert 1 == (await peer.call("stats"))["retention_pruned_events"]
 
 
+async def break_one(services: Services, name: str) -> None:
+    """Let no event of an agent be erased."""
+    row = (await services.registry.find(name)).row
+    broken = f"""BEFORE INSERT ON erased_events WHEN (SELECT agent FROM events WHERE id = new.event) = {row}
+        BEGIN SELECT RAISE(ABORT, 'broken'); END"""
+    await services.store._database.run(lambda opened: opened.execute(f"CREATE TRIGGER broken {broken}"))
+
+
 async def test_one_that_cannot_be_pruned(
     connect: Connect, services: Services, errors: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reason is told once; the others are pruned, and it is tried again in the next round."""
     peer = connect()
     await cleared(peer, "broken", "fine")
-    row = (await services.registry.find("broken")).row
-    broken = f"""BEFORE INSERT ON erased_events WHEN (SELECT agent FROM events WHERE id = new.event) = {row}
-        BEGIN SELECT RAISE(ABORT, 'broken'); END"""
-    await services.store._database.run(lambda opened: opened.execute(f"CREATE TRIGGER broken {broken}"))
+    await break_one(services, "broken")
     pruning = await apply(services)
     first = await a_pass(pruning, services)
     problem = pruning.problem
@@ -217,6 +223,20 @@ async def test_one_that_cannot_be_pruned(
     assert problem is not None
     assert "broken" in problem
     assert problem.startswith("what nothing reaches any more is not pruned: nothing was erased: ")
+
+
+async def test_the_command_ends_at_one_that_cannot_be_pruned(connect: Connect, services: Services) -> None:
+    """It says why, as any command does; what was pruned until then counts, and is in no file."""
+    peer = connect()
+    await cleared(peer, "fine", "broken")
+    await break_one(services, "broken")
+    await apply(services)
+    services.pruning_old.rules = Retention(days=0.0)
+    with pytest.raises(Storage, match="broken"):
+        await peer.call("retention", {"now": True})
+
+    assert 1 == (await peer.call("stats"))["retention_pruned_events"]
+    assert not services.store.eraser.has_traces
 
 
 async def test_nothing_can_be_erased(connect: Connect, services: Services) -> None:
