@@ -36,7 +36,7 @@ def looked_at_after(newest: int) -> int:
     """Return after which seq such records are looked for.
 
     Args:
-        newest: the seq of the newest message; 0 if there is none.
+        newest: the seq of the newest message; 0 for a conversation without messages.
     """
     return max(newest - BEFORE, 0)
 
@@ -55,6 +55,7 @@ def asked_for(newest: Message | None, open_calls: Iterable[tuple[str, str]], rec
         records: the newest records that are live, the oldest first.
     """
     calls = dict(open_calls)
+    records = [record for record in records if not record.get("damaged")]
     asked = [*_in_blocks(newest, calls)] or ["" for name in calls.values() if name in TOOLS]
     if not asked and records:
         data = [found for record in records if (found := _data(record))]

@@ -125,3 +125,11 @@ def test_what_a_graph_asks(record: Any, expected: str | None) -> None:
 def test_how_far_back_is_looked() -> None:
     """A conversation of a million messages is not read whole for a record that it does not have."""
     assert [0, 0, 999_000] == [looked_at_after(newest) for newest in (0, 1000, 1_000_000)]
+
+
+def test_a_damaged_record_asks_nothing() -> None:
+    """What is left of a record whose checksum is wrong is not what a framework wrote."""
+    asking = records(graph(put="1", to="0"), graph(to="1", writes=[[0, "__interrupt__", _INTERRUPT]]))
+
+    assert "Delete it?" == asked_for(None, (), asking)
+    assert asked_for(None, (), [{**each, "damaged": True} for each in asking]) is None
