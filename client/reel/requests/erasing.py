@@ -108,7 +108,7 @@ def prune(
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        InvalidParams: one of the records is none of the agent's own log, or has less than what is to be left of it.
+        InvalidParams: the agent's own log does not have one of the records, or more of it would be left than it has.
     """
     return call("prune", reply_reader(replies.Pruned), locals(), writes=True)
 

@@ -130,7 +130,7 @@ def _documents(command: str) -> Iterator[_Document]:
 
 
 def _quote_after(text: str, quote: str) -> str:
-    """Return the quote that is still open after a text; empty if there is none."""
+    """Return the quotation mark that is still open after a text; empty if all are closed."""
     for mark in _QUOTES.findall(text):
         if not quote and len(mark) == 1:
             quote = mark

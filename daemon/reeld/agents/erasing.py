@@ -158,7 +158,7 @@ async def prune_log(
     The caller has the eraser's turn, and cleans the file.
 
     Raises:
-        InvalidParams: a program names what is no record in the log, or says more of one than it has.
+        InvalidParams: the log does not have a record that the program names, or more of it would be left than it has.
         Storage: it cannot be written.
     """
     store, eraser = registry.store, registry.store.eraser

@@ -120,9 +120,9 @@ class PruningOld:
         told: Reply = {"history_after": after} if time < after else {}
         done, each = Amount(), _Each(registry, holders, asked)
         if not told or asked.dry_run:
-            round_: _Round | None = _Round(time, self._until(time), None, 0)
+            round_ = _Round(time, self._until(time), None, 0)
             try:
-                while round_ is not None and round_.after is not None:
+                while round_.after is not None:
                     found, after_these = await self._next(registry, round_)
                     for history in found:
                         done = done.plus(*(await each.prune(history, round_.until)))

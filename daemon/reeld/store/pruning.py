@@ -111,7 +111,7 @@ def plan_prune(row: int, point: Point, pruning: Pruning, program: Program = Prog
     """Find what is pruned of an agent's own log.
 
     Raises:
-        InvalidParams: a program names what is no record in the log, or says more of one than it has.
+        InvalidParams: the log does not have a record that the program names, or more of it would be left than it has.
     """
     head: int = yield partial(_head, row=row)
     before = head + 1 if point.before is None else min(point.before, head + 1)

@@ -57,7 +57,7 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
         return self._store.agent_name
 
     def send_message(self, *args: Any, **more: Any) -> None:
-        """Say something to the agent, after what others have said."""
+        """Add a message of the user; it follows what other programs have added meanwhile."""
         self.refresh()
         super().send_message(*args, **more)
 

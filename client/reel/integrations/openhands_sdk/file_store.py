@@ -260,7 +260,7 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
         self._values = new
 
     def _created(self) -> Json:
-        """Return what creates the agent, if there is none; one that was killed is there."""
+        """Return the parameters that create the agent; none if it exists. A killed agent exists."""
         return {} if self._log.exists else {"create": True, "tags": self._tags | self._agent.tags}
 
 

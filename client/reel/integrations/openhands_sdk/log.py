@@ -47,7 +47,7 @@ class Log:
         self.exists = False
         # Changes whenever others have changed the events.
         self.version = 0
-        # The seq of the newest event of another client; 0 if there is none.
+        # The seq of the newest event that another client added; 0 if no other client added any.
         self.newest_foreign = 0
 
     def update(self, client: Client) -> None:

@@ -49,7 +49,7 @@ def _block(name: str, key: str, number: int) -> str:
 
 
 def state_of(values: Mapping[str, Any]) -> Json:
-    """Return the state that has these values, whose keys all begin with :data:`OWN`; an empty one if there is none."""
+    """Return the state made of these values, whose keys all begin with :data:`OWN`; an empty map without values."""
     state: Json = {}
     blocks: list[tuple[list[Any], Any]] = []
     for key, value in values.items():

@@ -73,9 +73,9 @@ def values_of(client: Client, agent: str) -> Json:
 
 
 def read_session(client: Client, place: Place, session_id: str) -> Session | None:
-    """Return a session, or ``None`` if there is none.
+    """Return a session, or ``None`` if it does not exist.
 
-    One that nobody has created exists as soon as it has an agent, such as a clone under a name of one.
+    It exists as soon as it has an agent, even if nobody created it: that may be a clone under a name of the session.
     """
     name = place.session(session_id).name
     try:

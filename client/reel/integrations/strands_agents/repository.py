@@ -82,7 +82,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         return session
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
-        """Return a session, or ``None`` if there is none; one with an agent that others have made is one."""
+        """Return a session, or ``None`` if it does not exist. It exists as soon as it has an agent, whoever made it."""
         del kwargs
         return self._run(lambda client: agents.read_session(client, self._place, session_id))
 

@@ -97,7 +97,7 @@ class Desk(NamedTuple):
         return page._replace(agents=[row._replace(name=self.called(row.name, row.id)) for row in page.agents])
 
     async def look_up(self, name: str) -> AgentInfo | None:
-        """Return a conversation that may be shown; ``None`` if there is none of this name."""
+        """Return the conversation with a name; ``None`` if it does not exist, or must not be shown."""
         try:
             found = await self.client.agent(name, self.hidden)
         except NotFound:
