@@ -518,7 +518,7 @@ def test_writes_that_wait_for_a_checkpoint(saver: ReelSaver, client: Client, thr
     with known.lock:
         writing.start()
         deadline = time.monotonic() + PATIENCE
-        while not known.posted(1000) and time.monotonic() < deadline:
+        while not known.posts.first(1000) and time.monotonic() < deadline:
             time.sleep(0.001)  # between two looks
         put(saver, thread, {"n": 3})
     writing.join()

@@ -26,7 +26,7 @@ with imported("langgraph"):
     from reel.integrations.langgraph.conversations import Conversations
     from reel.integrations.langgraph.logs import Logs
     from reel.integrations.langgraph.records import CLIENT
-    from reel.integrations.langgraph.thread import Threads
+    from reel.integrations.langgraph.threads import Threads
     from reel.integrations.langgraph.upkeep import Keeper
     from reel.integrations.langgraph.writing import Writer, Written
     from reel.integrations.worker import Worker

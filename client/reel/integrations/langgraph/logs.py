@@ -8,8 +8,10 @@ from typing import Any, Final, TypeAlias
 from reel import requests
 from reel.base.errors import Conflict, NotFound, ReelError
 from reel.integrations.langgraph.parts import in_parts, pieces
+from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import record
-from reel.integrations.langgraph.thread import Post, Thread, Threads
+from reel.integrations.langgraph.thread import Thread
+from reel.integrations.langgraph.threads import Threads
 from reel.replies import Added
 from reel.sync.client import Client
 from reel.wire.frames import MAX_MESSAGE
@@ -85,7 +87,7 @@ class Logs:
 
     def say(self, thread: Thread, data: Mapping[str, Any]) -> None:
         """Add a record that does not depend on the state of the log."""
-        self.say_posted(thread, thread.post(data))
+        self.say_posted(thread, thread.posts.add(data))
 
     def say_posted(self, thread: Thread, mine: Post, is_there: Callable[[], bool] = lambda: False) -> None:
         """Add a queued record, together with those that others have queued.
@@ -104,12 +106,12 @@ class Logs:
                     self.shrink(thread)
                     self._say_all(thread, mine)
             finally:
-                thread.withdraw(mine)
+                thread.posts.withdraw(mine)
 
     def shrink(self, thread: Thread) -> None:
         """Put the long texts of queued records that do not fit into a request into parts of their own."""
         sent: Sent = {}
-        for each in thread.queued():
+        for each in thread.posts.all():
             while not each.is_added and self._is_large(each.record):
                 try:
                     each.data = self.in_parts(thread, each.data, sent)
@@ -154,7 +156,7 @@ class Logs:
         return 4 * len(text) > most and len(text.encode()) > most
 
     def _say_all(self, thread: Thread, mine: Post) -> None:
-        waiting = [*(each for each in thread.posted(self.room()) if each is not mine), mine]
+        waiting = [*(each for each in thread.posts.first(self.room()) if each is not mine), mine]
         while True:
             try:
                 added = self.add(thread, [each.record for each in waiting])
@@ -181,7 +183,7 @@ class Logs:
         """Fold records that were added."""
         for number, each in enumerate(waiting):
             each.is_added = True
-            thread.withdraw(each)
+            thread.posts.withdraw(each)
             if first is not None:
                 thread.take(first + number, added.command, each.data)
 

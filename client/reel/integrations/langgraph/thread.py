@@ -22,11 +22,8 @@ newest checkpoint.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -34,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from reel.integrations.langgraph.deleted import Deleted
 from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.past import Past, is_undo
+from reel.integrations.langgraph.posts import Posts
 from reel.integrations.langgraph.records import (
     CLIENT,
     KIND,
@@ -46,9 +44,7 @@ from reel.integrations.langgraph.records import (
     is_checkpoint,
     is_part,
     is_value,
-    record,
 )
-from reel.integrations.naming import named
 from reel.reading.log_tree import LogTree, place_of
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import NODE_KINDS, ROLES
@@ -57,9 +53,6 @@ from reel.said.records import message_from_record
 
 if TYPE_CHECKING:
     from reel.reading.log_tree import Place
-
-# The maximum number of threads in memory.
-_THREADS = 64
 
 
 class Node:
@@ -93,29 +86,6 @@ class Node:
             return None
 
 
-class Post:
-    """A record queued for being added, together with others.
-
-    Args:
-        data: the content of the record.
-        left: returns the content that is left of it if the thread is deleted before it is added.
-    """
-
-    __slots__ = ("data", "is_added", "left", "record")
-
-    def __init__(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> None:
-        self.data = data
-        self.left = left
-        self.record = record(data)
-        self.is_added = False
-
-    def leave(self) -> None:
-        """Keep only what is left of it after the thread was deleted."""
-        if self.left is not None:
-            self.data, self.left = self.left(), None
-            self.record = record(self.data)
-
-
 class Thread:
     """The state that the log of an agent produces, up to its ``head``.
 
@@ -128,7 +98,8 @@ class Thread:
         self.name = name
         self.tags = tags
         self.lock = RLock()
-        self._posts: list[Post] = []
+        # The records that are to be added.
+        self.posts = Posts()
         self.deleted = Deleted()
         self.forget()
 
@@ -189,40 +160,15 @@ class Thread:
         self._latest: dict[str, Checkpoint] = {}
         self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
 
-    def post(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
-        """Queue a record: the next holder of the lock adds it."""
-        made = Post(data, left)
-        self._posts.append(made)
-        return made
-
-    def posted(self, size: int) -> list[Post]:
-        """Return the first queued records, up to this many characters in total."""
-        found = []
-        for each in [*self._posts]:
-            size -= len(each.record["data_json"])
-            if size < 0:
-                break
-            found.append(each)
-        return found
-
-    def queued(self) -> list[Post]:
-        """Return all queued records."""
-        return [*self._posts]
-
     def withdraw_outliving(self) -> None:
         """Leave what was deleted out of the queue, and what follows a checkpoint that is gone: nobody would read it."""
-        for post in [*self._posts]:
+        for post in self.posts.all():
             place = post.data.get("ns", ""), post.data.get("to", "")
             if self.deleted.has(place) and place not in self.all:
                 post.is_added = True
-                self.withdraw(post)
+                self.posts.withdraw(post)
             elif self.outlives([place]):
                 post.leave()
-
-    def withdraw(self, post: Post) -> None:
-        """Remove a record from the queue."""
-        with suppress(ValueError):
-            self._posts.remove(post)
 
     @property
     def tip(self) -> Place | None:
@@ -449,43 +395,3 @@ class Thread:
         """Return the checkpoints of a namespace, or of all, that are not hidden."""
         spaces = self.checkpoints.values() if space is None else [self.checkpoints.get(space, {})]
         return [made for there in spaces for made in there.values()]
-
-
-class Threads:
-    """The most recently used threads.
-
-    Args:
-        prefix: the prefix of their agents' names.
-
-    Raises:
-        InvalidParams: the prefix is not valid in a name.
-    """
-
-    def __init__(self, prefix: str) -> None:
-        named(prefix, "")
-        self.prefix = prefix
-        self._threads: OrderedDict[str, Thread] = OrderedDict()
-        self._process = os.getpid()
-
-    def of(self, thread_id: str | int) -> Thread:
-        """Return the thread with an id; the framework's own savers take numbers as well."""
-        given = str(thread_id) if isinstance(thread_id, int) else thread_id
-        thread = self.named(*named(self.prefix, given))
-        thread.thread_id = given
-        return thread
-
-    def named(self, name: str, tags: dict[str, str]) -> Thread:
-        """Return the thread whose agent has a name.
-
-        Args:
-            name: the name.
-            tags: the tags that the agent is created with.
-        """
-        if self._process != os.getpid():  # after a fork: the holder of a lock is in the parent
-            self._threads, self._process = OrderedDict(), os.getpid()
-        thread = self._threads.pop(name, None) or Thread(name, tags)
-        self._threads[name] = thread
-        if len(self._threads) > _THREADS:
-            with suppress(KeyError):  # another thread of the process was faster
-                self._threads.popitem(last=False)
-        return thread

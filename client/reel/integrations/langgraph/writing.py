@@ -24,8 +24,10 @@ from reel.integrations.langgraph.conversations import Difference
 from reel.integrations.langgraph.deleted import SHORT
 from reel.integrations.langgraph.logs import PAGE, Logs, Sent
 from reel.integrations.langgraph.parts import parts_of
+from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import Checkpoint, growth, record
-from reel.integrations.langgraph.thread import Node, Post, Thread, Threads
+from reel.integrations.langgraph.thread import Node, Thread
+from reel.integrations.langgraph.threads import Threads
 from reel.wire.frames import too_large
 
 # What a list has grown by, in characters at most, to be stored without the rest of it.
@@ -163,7 +165,7 @@ class Writer:
             thread.given.update(thread.nodes)
             from_ = None
         thread.withdraw_outliving()
-        waiting = thread.posted(self.logs.room() - size)
+        waiting = thread.posts.first(self.logs.room() - size)
         try:
             said = _named(thread, data, last, waiting, is_replaced=from_ is not None)
             records = [*(each.record for each in waiting), *said, own, *later]
@@ -304,10 +306,10 @@ class Written:
             return {**data, "writes": [row for row in kept if not thread.deleted.has_value(row[2])]}
 
         if thread.outlives(_places(config, checkpoint_id)):
-            self._post = thread.post(left())
+            self._post = thread.posts.add(left())
         else:
             texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
-            self._post = thread.post({**data, "writes": texts}, left)
+            self._post = thread.posts.add({**data, "writes": texts}, left)
 
     def add(self, logs: Logs) -> None:
         """Add the writes, unless they exist already."""
@@ -315,7 +317,7 @@ class Written:
 
     def withdraw(self) -> None:
         """Remove the writes from the queue."""
-        self._thread.withdraw(self._post)
+        self._thread.posts.withdraw(self._post)
 
     def _is_there(self) -> bool:
         known = self._thread.writes.get(self._place, {})
