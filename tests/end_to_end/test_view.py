@@ -242,6 +242,24 @@ def test_a_conversation_grows(shown: tuple[View, Page], page: Page, client: Clie
 
 @needs_chromium
 @pytest.mark.slow
+def test_what_a_conversation_waits_for(shown: tuple[View, Page], page: Page, client: Client) -> None:
+    """It stands below the messages of a page that is opened, and comes and goes while it is read."""
+    asked: Any = {"type": "function_approval_request", "function_call": {"type": "function_call", "name": "delete"}}
+    block: Any = {"type": "opaque", "provider": "x", "data_json": json.dumps(asked)}
+    waits = "document.getElementById('waits')"
+    client.add("waits", ["Tidy up.", {"role": "assistant", "content": [block]}], create=True)
+    show(shown, client, "waits")
+
+    assert "waiting for an approval: delete" == page.run(f"{waits}.textContent")
+    assert not page.run(f"{waits}.hidden")
+    client.add("waits", "No.")
+    page.until(f"{waits}.hidden")
+    client.undo("waits")
+    page.until(f"!{waits}.hidden && {waits}.textContent === 'waiting for an approval: delete'")
+
+
+@needs_chromium
+@pytest.mark.slow
 def test_what_is_erased_leaves_the_page(shown: tuple[View, Page], page: Page, client: Client) -> None:
     """A text that is redacted, and a conversation that is purged, are gone from the page at once."""
     client.create("erased")

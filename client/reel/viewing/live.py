@@ -61,7 +61,7 @@ class Live:
         self._since = since
         self._articles = new_articles()
         self._listed = anyio.Event()
-        # What the page says that the conversation waits for; unknown until the first change.
+        # What the page was told that the conversation waits for; ``None`` if nothing was told yet.
         self._waits: str | None = None
         # The agents with drafts in all conversations; and the unsent draft of this one.
         self._writing: set[tuple[str, int]] = set()
@@ -99,6 +99,8 @@ class Live:
                         is_lost = False
                         await self._tell(event("back"))
                         self._listed.set()
+                    elif self._waits is None:  # what was said since the page was made is no push
+                        await self._tell_waits()
                     async for push in pushes:
                         if self._changes_list(push):
                             self._listed.set()
