@@ -2,7 +2,7 @@
 
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
-from tests.daemon import later
+from tests.daemon import later, until
 from tests.editors.texts import texts
 from tests.editors.vscode.driver import VSCode
 
@@ -63,7 +63,8 @@ def test_next_and_previous_go_from_message_to_message(client: Client, editor: VS
     """The commands stop at the headings of messages, and not at lines that look like one."""
     client.add("demo", ["one", answer("two\n\n## user #9"), "three"], create=True)
     editor.run("open", "demo")
-    lines = editor.ask("text", name="demo").split("\n")
+    lines = editor.ask("shows", name="demo", text="three").split("\n")
+    until(lambda: editor.ask("line") == len(lines) - 1)  # it opens with the first lines, and goes on to the end
     found = []
     for command in ("previous", "previous", "previous", "previous", "next"):
         editor.run(command)
