@@ -130,6 +130,7 @@ def test_how_far_back_is_looked() -> None:
 def test_a_damaged_record_asks_nothing() -> None:
     """What is left of a record whose checksum is wrong is not what a framework wrote."""
     asking = records(graph(put="1", to="0"), graph(to="1", writes=[[0, "__interrupt__", _INTERRUPT]]))
+    damaged: Any = [{**each, "damaged": True} for each in asking]
 
     assert "Delete it?" == asked_for(None, (), asking)
-    assert asked_for(None, (), [{**each, "damaged": True} for each in asking]) is None
+    assert asked_for(None, (), damaged) is None
