@@ -1,7 +1,9 @@
 """What is redacted of a thread of LangGraph is in no record of its log and in no file any more."""
 
 import json
+import threading
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -9,17 +11,21 @@ from typing import Any
 import pytest
 
 from reel.said.kinds import ROLES
+from reel.said.messages import Event
 from reel.sync.client import Client
-from tests.daemon import Daemon
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from reel.integrations.langgraph import ReelSaver
+from reel.integrations.langgraph.logs import Logs
 from reel.integrations.langgraph.writing import Written
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning")
@@ -100,24 +106,91 @@ def test_every_copy(
     assert before < len(live.invoke({"messages": [HumanMessage("fourth")]}, config)["messages"])
 
 
+def put(saver: ReelSaver, thread: str, messages: list[Any], parent: str | None) -> Any:
+    """Put a checkpoint with these messages after another one; return its config."""
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": parent}}
+    versions: Any = {"messages": parent or "0"}
+    state = empty_checkpoint() | {"channel_values": {"messages": messages}, "channel_versions": versions}
+    return saver.put(config, state, {}, versions)
+
+
+def copies_of(event: Event) -> Any:
+    """Return the seqs of the records that a message names."""
+    return json.loads(event["data_json"] or "")["provider_metadata"]["item"].get("copies")
+
+
 def test_what_is_written_together_with_a_replacement(saver: ReelSaver, client: Client, thread: str) -> None:
     """A message names the records that come before it in its own command, behind the going back."""
-
-    def put(text: str, parent: str | None) -> Any:
-        config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": parent}}
-        versions: Any = {"messages": parent or "0"}
-        state = empty_checkpoint() | {
-            "channel_values": {"messages": [HumanMessage(text)]},
-            "channel_versions": versions,
-        }
-        return saver.put(config, state, {}, versions)
-
-    first = put("a", None)
+    first = put(saver, thread, [HumanMessage("a")], None)
     waiting = Written(saver._threads, saver.serde, first, [("messages", [HumanMessage("b")])], ("task", ""))
-    put("b", first["configurable"]["checkpoint_id"])
+    put(saver, thread, [HumanMessage("b")], first["configurable"]["checkpoint_id"])
     waiting.withdraw()
 
     *_, written, message, _ = client.iter_history(f"langgraph/{thread}")
     assert ("command", "user") == (written["kind"], message["kind"])
-    metadata = json.loads(message["data_json"] or "")["provider_metadata"]
-    assert [written["seq"]] == metadata["item"]["copies"]
+    assert [written["seq"]] == copies_of(message)
+
+
+def add_late(saver: ReelSaver, late: Written, connected: Client) -> None:
+    late.add(Logs(connected, saver._threads))
+
+
+@pytest.mark.parametrize("size", [10, 5_000_000])
+@pytest.mark.parametrize("number", [1, 3])
+def test_what_is_queued_comes_before_the_messages(
+    saver: ReelSaver, client: Client, thread: str, size: int, number: int
+) -> None:
+    """A message names what tasks have written, also if that does not fit beside it into a request."""
+    first = put(saver, thread, [HumanMessage("a")], None)
+    texts = [f"{each} {'x' * size}" for each in range(number)]
+    writes = [
+        Written(saver._threads, saver.serde, first, [("messages", [HumanMessage(text)])], (f"task {text[0]}", ""))
+        for text in texts
+    ]
+    messages = [HumanMessage("a"), *map(HumanMessage, texts)]
+    put(saver, thread, messages, first["configurable"]["checkpoint_id"])
+    for each in writes:
+        saver._worker.run_here(partial(add_late, saver, each))
+
+    events = [event for event in client.iter_history(f"langgraph/{thread}") if event["seq"] > 3]
+    written = [event["seq"] for event in events if '"to"' in (event["data_json"] or "")]
+    said = [event for event in events if event["kind"] == "user"]
+    assert [number, number] == [len(written), len(said)]
+    assert [written] * number == [copies_of(event) for event in said]
+
+
+class Gate(JsonPlusSerializer):  # type: ignore[misc]
+    """Wait while the first value is turned into bytes, until somebody opens the gate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.opened = threading.Event(), threading.Event()
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        if threading.current_thread().name == "task":
+            self.began.set()
+            assert self.opened.wait(PATIENCE)
+        made: tuple[str, bytes] = super().dumps_typed(obj)
+        return made
+
+
+def test_what_a_task_is_writing_comes_before_the_messages(saver: ReelSaver, client: Client, thread: str) -> None:
+    """A checkpoint waits until what its tasks write is queued: turning a large value into text takes a while."""
+    first = put(saver, thread, [HumanMessage("a")], None)
+    saver.serde = gate = Gate()
+    messages = [HumanMessage(SECRET)]
+    task = threading.Thread(target=saver.put_writes, args=(first, [("messages", messages)], "task"), name="task")
+    following = threading.Thread(
+        target=put, args=(saver, thread, [HumanMessage("a"), *messages], first["configurable"]["checkpoint_id"])
+    )
+    task.start()
+    assert gate.began.wait(PATIENCE)
+    following.start()
+    until(lambda: not following.is_alive() or saver._threads.of(thread).posts.is_waited_for)
+    gate.opened.set()
+    task.join(PATIENCE)
+    following.join(PATIENCE)
+
+    redact_what_is_shown(client, f"langgraph/{thread}")
+    events = client.iter_history(f"langgraph/{thread}")
+    assert [] == [event["seq"] for event in events if SECRET in json.dumps(event)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 from reel import requests
-from reel.base.errors import Conflict, NotFound, ReelError
+from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError, TooLarge
 from reel.integrations.langgraph.parts import in_parts, pieces
 from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import record
@@ -107,6 +108,13 @@ class Logs:
                     self._say_all(thread, mine)
             finally:
                 thread.posts.withdraw(mine)
+
+    def say_queued(self, thread: Thread) -> None:
+        """Add all queued records, as far as they are accepted; whoever queued another one gets its error."""
+        for each in thread.posts.all():
+            if not each.is_added:
+                with suppress(TooLarge, InvalidParams):
+                    self._say_all(thread, each)
 
     def shrink(self, thread: Thread) -> None:
         """Put the long texts of queued records that do not fit into a request into parts of their own."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from reel.integrations.langgraph.records import record
@@ -37,12 +38,41 @@ class Posts:
 
     def __init__(self) -> None:
         self._posts: list[Post] = []
+        self._made = threading.Condition()
+        self._in_making: set[object] = set()
+        # Whether somebody waits for what is being made.
+        self.is_waited_for = False
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """Announce a record whose content is being made, which takes a while for large values."""
+        mine = object()
+        with self._made:
+            self._in_making.add(mine)
+        try:
+            yield
+        finally:
+            with self._made:
+                self._in_making.remove(mine)
+                self._made.notify_all()
+
+    def wait(self) -> None:
+        """Wait until what is being made now is queued: the messages of a checkpoint name what its tasks wrote."""
+        with self._made:
+            begun = {*self._in_making}
+            self.is_waited_for = bool(begun)
+            self._made.wait_for(lambda: begun.isdisjoint(self._in_making))
+            self.is_waited_for = False
 
     def add(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
         """Queue a record; see :class:`Post`."""
         made = Post(data, left)
         self._posts.append(made)
         return made
+
+    def fit(self, size: int) -> bool:
+        """Return whether all records together have at most this many characters."""
+        return sum(len(each.record["data_json"]) for each in self.all()) <= size
 
     def first(self, size: int) -> list[Post]:
         """Return the first records, up to this many characters in total."""

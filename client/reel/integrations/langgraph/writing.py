@@ -76,6 +76,7 @@ class Writer:
             sent: Sent = {}
             while True:
                 try:
+                    thread.posts.wait()
                     self.logs.shrink(thread)
                     if thread.outset is not None and thread.outset.id == data["parent"]:
                         self._add_outset(thread, thread.outset)
@@ -157,6 +158,8 @@ class Writer:
         ]
         new = [messages.stored(self._serde, message) for message in given]
         size = len(own["data_json"]) + sum(len(repr(message)) for message, _ in new)
+        if not thread.posts.fit(self.logs.room() - size):
+            self.logs.say_queued(thread)  # before the messages, which name them
         *parts, last = [new] if size <= self.logs.room() and len(new) <= PAGE else self._parts(new, [own, *later])
         from_ = None if begin is None else begin.seq
         for part in parts:  # they are too many for one request
@@ -175,7 +178,8 @@ class Writer:
         except ReelError:
             if not waiting:
                 raise
-            waiting = []  # the records of others may be the cause
+            self.logs.say_queued(thread)  # one of these may be the cause
+            waiting = []
             records = [*_named(thread, data, last), own, *later]
             added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
         is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
@@ -305,11 +309,12 @@ class Written:
             kept = [[index, channel, values.dump(serde, _left(thread, serde, value))] for index, channel, value in rows]
             return {**data, "writes": [row for row in kept if not thread.deleted.has_value(row[2])]}
 
-        if thread.outlives(_places(config, checkpoint_id)):
-            self._post = thread.posts.add(left())
-        else:
-            texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
-            self._post = thread.posts.add({**data, "writes": texts}, left)
+        with thread.posts.making():
+            if thread.outlives(_places(config, checkpoint_id)):
+                self._post = thread.posts.add(left())
+            else:
+                texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
+                self._post = thread.posts.add({**data, "writes": texts}, left)
 
     def add(self, logs: Logs) -> None:
         """Add the writes, unless they exist already."""
