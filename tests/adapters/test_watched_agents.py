@@ -220,14 +220,8 @@ def kept(client: Client) -> dict[str, Kept]:
     for page in client.pages(requests.agents()):
         for row in page.agents:
             records = [each for part in client.pages(requests.conversation(row.id)) for each in part.conversation]
-            said = [_said(record) for record in records]
-            found[row.name] = Kept(row.title, row.tags, _joined(said) if row.name.startswith(_IN_PIECES) else said)
+            found[row.name] = Kept(row.title, row.tags, [_said(record) for record in records])
     return found
-
-
-# Gemini CLI writes an answer, and once its calls have ended again, with the calls: nothing tells before whether there
-# will be any. An import that saw the first one has two messages, which every format renders as one.
-_IN_PIECES = "gemini-cli/"
 
 
 def _said(record: Record) -> tuple[str, Any, Any]:
@@ -235,17 +229,6 @@ def _said(record: Record) -> tuple[str, Any, Any]:
     data = json.loads(record["data_json"] or "{}")
     blocks = data.pop("blocks", None) or [{"type": "text", "text": record["content"]}]
     return record["kind"], data, blocks
-
-
-def _joined(said: list[tuple[str, Any, Any]]) -> list[tuple[str, Any, Any]]:
-    """Return messages of which those of one answer are one."""
-    joined: list[tuple[str, Any, Any]] = []
-    for kind, data, blocks in said:
-        if joined and kind == "assistant" and joined[-1][:2] == (kind, data):
-            joined[-1][2].extend(blocks)
-        else:
-            joined.append((kind, data, blocks))
-    return joined
 
 
 class States:

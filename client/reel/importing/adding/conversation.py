@@ -59,6 +59,8 @@ class Conversation:
         self._describing = Describing(name, target.row)
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
+        # The messages that a whole one has taken the place of, and those that followed them; with the id of that one.
+        self._left: dict[int, str] = {}
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         # The head of the log before anything was added.
@@ -162,12 +164,16 @@ class Conversation:
         begins = said.role == "system" and self._at == self._base
         if said.role == "system":
             self._prompt = said
+        at = self._at
         place, parts = self._known_parts(said.parts)
         if parts and said.role != "system" and (whole := self._whole(said.role, parts)) is not None:
             place, parts = whole, ()
         known = said.parts[: len(said.parts) - len(parts)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
+        half = place
+        if half is not None and (parts or self._left or len(said.parts) > 1) and self._log.is_message(half):
+            place, parts = self._settled(said, half, parts, at)
         if parts:
             if self._late is not None:
                 late, self._late = self._late, None
@@ -180,9 +186,10 @@ class Conversation:
             self.known += 1
         self._sent = said.sent or self._sent
         if place is None:
+            self._at = half or self._at
             return
         # A message is in the log under the id of its last part.
-        for part in said.parts[:-1] if parts else said.parts:
+        for part in said.parts:
             if self._log.place_of(part.ref) != place:
                 self._places[part.ref] = place
         if begins and self._log.before(place) == self._base:
@@ -216,13 +223,68 @@ class Conversation:
                 return place, parts[number:]
         return None, parts
 
-    def _whole(self, role: str, parts: tuple[Part, ...]) -> int | None:
+    def _settled(
+        self, said: Said, place: int, rest: tuple[Part, ...], at: int | None
+    ) -> tuple[int | None, tuple[Part, ...]]:
+        """Return the place of a message that is in the log, and what is to be added of it.
+
+        A tool writes an answer part by part, so the log may have its first parts alone. The whole message takes their
+        place, and what followed them is said again after it.
+
+        Args:
+            said: the message.
+            place: where its last known part is.
+            rest: the parts after that.
+            at: the message that it follows in its source.
+        """
+        pieces, left = self._pieces(said.parts, place)
+        before = self._log.before(pieces[-1])
+        instead = self._left_behind(before) if before != at else None
+        if not rest and instead is None:
+            self._left.update(dict.fromkeys(left, said.parts[-1].ref))
+            return place, ()
+        self._at = before if instead is None else at
+        if rest and (whole := self._whole(said.role, said.parts, besides=(*pieces, *left))) is not None:
+            return whole, ()
+        last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
+        self._left.update(dict.fromkeys((*pieces, *left), last.ref if rest else instead or ""))
+        known = self._log.place_of(last.ref)
+        return known, () if known is not None else (*said.parts[:-1], last)
+
+    def _left_behind(self, place: int | None) -> str | None:
+        """Return the id of what has taken the place of a message at a place or before it; ``None`` if nothing has."""
+        first = min(self._left, default=None)
+        while first is not None and place is not None and place >= first:
+            if (instead := self._left.get(place)) is not None:
+                return instead
+            place = self._log.before(place)
+        return None
+
+    def _pieces(self, parts: tuple[Part, ...], place: int) -> tuple[list[int], list[int]]:
+        """Return the messages with known parts that follow each other up to a place, the last one first; and others.
+
+        An earlier version has stored the rest of a message as another one.
+        """
+        pieces, left = [place], list[int]()
+        for part in reversed(parts):
+            found = self._log.place_of(part.ref)
+            if found is not None and found != pieces[-1]:
+                (pieces if found == self._log.before(pieces[-1]) else left).append(found)
+        return pieces, left
+
+    def _whole(self, role: str, parts: tuple[Part, ...], besides: tuple[int, ...] = ()) -> int | None:
         """Return the place of the message that begins with these parts, if the log had it before; ``None`` if not.
 
         A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
         the id of its last one.
+
+        Args:
+            role: of the message.
+            parts: its parts.
+            besides: messages that it is not.
         """
         following = self._log.following(self._at, self._had) if (self._at or 0) < self._had else []
+        following = [place for place in following if place not in besides]
         blocks = _comparable([block for part in parts for block in part.blocks]) if following else []
         for place in following:
             page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))

@@ -248,8 +248,80 @@ def test_what_is_there_already() -> None:
 
 
 def test_a_message_that_has_grown() -> None:
-    """Of a message of several parts, those that are new are another message after the first ones."""
-    assert ["add p3+u1 over 2"] == commands(answer("p1", "p2", "p3"), answer("u1"), target=existing("p2"))
+    """A message of which only the first parts are in the log takes their place as a whole, in one command."""
+    book = Book()
+    made = read(answer("p1", "p2", "p3"), said("u1"), book=book, target=existing("p2"))
+
+    assert ["add p1 over 2 from 2", "add u1 over 4"] == book.commands
+    assert (2, 0) == (made.added, made.known)
+
+
+def test_a_message_that_an_earlier_version_stored_in_pieces() -> None:
+    """It stays so; if it has grown again, the whole takes the place of all pieces."""
+    assert [] == commands(said("u1"), answer("p1", "p2"), target=existing("u1", "p1", "p2"))
+    assert ["add p1 over 4 from 3"] == commands(said("u1"), answer("p1", "p2", "p3"), target=existing("u1", "p1", "p2"))
+
+
+def test_what_followed_a_message_that_has_grown() -> None:
+    """It is said again after the whole message, and known there later; so is what comes between its last parts."""
+    calls = said("u1"), answer("c1", "c2"), said("r1", role="tool"), said("r2", role="tool")
+    target = existing("u1", "c1", "r1")
+    log = target.log
+
+    assert ["read 4", "add c1+r1+r2 over 4 from 3"] == commands(*calls, target=target)
+    assert {"c2": 6, "r1@c2": 7, "r2": 8} == {ref: log.place_of(ref) for ref in ("c2", "r1@c2", "r2")}
+    assert [] == commands(*calls, target=target)
+    assert ["add u2 over 8"] == commands(*calls, said("u2"), target=target)
+
+
+def test_a_message_that_has_grown_again() -> None:
+    """What followed it at any time follows it now."""
+    steps = [said("u1"), answer("c1"), said("r1", role="tool"), answer("c2"), said("r2", role="tool")]
+    target = existing("u1", "c1", "r1")
+    for parts in (("c1", "c2"), ("c1", "c2", "c3")):
+        commands(steps[0], answer(*parts), steps[2], steps[4], target=target)
+
+    assert [] == commands(said("u1"), answer("c1", "c2", "c3"), steps[2], steps[4], target=target)
+    path = [place for _, place in target.log.tree.path(target.log.tree.tip)]
+    assert path == [target.log.place_of(ref) for ref in ("r2@c3", "r1@c3", "c3", "u1")]
+
+
+def test_a_copy_that_ends_in_a_message_that_has_grown() -> None:
+    """An older copy of it takes nothing back, whichever of its parts it has."""
+    target = existing("u1", "p1")
+    commands(said("u1"), answer("p1", "p2", "p3"), target=target)
+    whole = [{"type": "text", "text": ref} for ref in ("p1", "p2", "p3")]
+    for parts in (("p1",), ("p1", "p2")):
+        book = Book(message={"role": "assistant", "content": whole})
+        read(said("u1"), answer(*parts), book=book, target=target)
+
+        assert [] == [command for command in book.commands if not command.startswith(("change", "read"))]
+
+
+def test_a_message_that_has_grown_and_that_somebody_followed() -> None:
+    """What others said after its first parts stays in their conversation; the clone has the whole message."""
+    log = existing("u1", "p1").log
+    u1 = {"seq": 2, "kind": "user", "parent": None, "command": 2, "client": CLIENT, "ref": "u1"}
+    cloned = {"seq": 3, "kind": "clone", "parent": {"agent": "a1", "seq": 2}, "command": 3, "client": CLIENT}
+    target = Target("tool/demo@2", None, log, "a1")
+
+    book = Book(log=[u1, cloned])
+    read(said("u1"), answer("p1", "p2"), book=book, target=target)
+
+    assert ["clone a1@2 tool/demo@2", "add p1 over 3"] == book.commands[:2]
+
+
+def test_a_message_that_has_grown_and_is_refused() -> None:
+    """Its first parts stay, and what comes next follows them."""
+    log: list[Any] = [{"seq": 1, "kind": "created", "parent": None, "command": 1, "client": CLIENT}]
+    for seq, (kind, ref) in enumerate((("user", "u1"), ("assistant", "p1")), 2):
+        parent = {"agent": "a1", "seq": seq - 1} if seq > 2 else None
+        log.append({"seq": seq, "kind": kind, "parent": parent, "command": seq, "client": CLIENT, "ref": ref})
+    book, target = Book(refused="p1", log=log), existing("u1", "p1")
+    made = read(said("u1"), answer("p1", "p2"), said("u2"), book=book, target=target, careful=True)
+
+    assert ["/history: not imported: it is refused"] == [str(problem) for problem in made.problems]
+    assert ["add u2 over 3"] == [command for command in book.commands if command.startswith("add")]
 
 
 def test_a_message_after_an_older_one() -> None:

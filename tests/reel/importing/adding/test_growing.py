@@ -1,0 +1,294 @@
+"""What an import says that looks again and again while a tool writes is what an import of the whole history says."""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel import requests
+from reel.importing import tool_named
+from reel.importing.adding.importer import Importer
+from reel.importing.adding.pipeline import Pipeline
+from reel.importing.adding.seen import Seen
+from reel.importing.adding.target import CLIENT
+from reel.sync.client import Client
+from tests.reel.importing.chats import Lines as GeminiLines
+from tests.reel.importing.chats import made_call, part
+from tests.reel.importing.claude_samples import every_entry
+from tests.reel.importing.rollouts import Lines as CodexLines
+from tests.reel.importing.samples import SAMPLES
+from tests.reel.importing.tools import (
+    test_copilot_cli,
+    test_grok_build,
+    test_kimi_code,
+    test_opencode,
+    test_openhands,
+    test_pi,
+    test_qwen_code,
+)
+from tests.reel.importing.transcripts import Transcript, call
+
+# Writes a history into a directory; each step is one that an import may see.
+Story = Callable[[Path, str], Iterator[object]]
+
+
+def _line_by_line(name: str, write: Callable[[Path, str], object]) -> Story:
+    """Return the story of a file that grows by one line after the other."""
+
+    def story(root: Path, ident: str) -> Iterator[object]:
+        write(root, ident)
+        path = next(iter(root.glob(name)))
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"")
+        for line in lines:
+            with path.open("ab") as file:
+                file.write(line)
+            os.utime(path, (1_785_000_000, 1_785_000_000))  # the time of a message, for a tool without any other
+            yield line
+
+    return story
+
+
+def _claude_code(root: Path, ident: str) -> None:
+    thought = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
+    made = Transcript(ident).user("u1", "List").answer("a1", thought, "m1").answer("a2", "I look.", "m1")
+    made.answer("a3", call("c1"), "m1").answer("a4", call("c2"), "m1").result("r1", "c1", after="a3")
+    made.result("r2", "c2", after="a4").answer("b1", thought, "m2", after="r2").answer("b2", "Two.", "m2")
+    # Claude Code runs a call while the model writes the next one.
+    made.user("u2", "Again").answer("d1", "So be it.", "m3").answer("d2", call("c3"), "m3").result("r3", "c3")
+    made.answer("d3", call("c4"), "m3", after="d2").result("r4", "c4").answer("d4", call("c5"), "m3", after="d3")
+    made.result("r5", "c5").answer("e1", "Done.", "m4").user("u3", "Thanks").answer("f1", "Bye", "m5")
+    made.write(root / "s.jsonl")
+
+
+def _claude_samples(root: Path, ident: str) -> None:
+    made = Transcript(ident)
+    made.records = [{**record, "sessionId": ident} if "sessionId" in record else record for record in every_entry()]
+    made.write(root / "s.jsonl")
+
+
+def _codex(root: Path, ident: str) -> None:
+    def think(text: str) -> None:
+        made.line("response_item", type="reasoning", summary=[{"type": "summary_text", "text": text}])
+
+    def count(total: int) -> None:
+        used = {"input_tokens": total, "output_tokens": 1}
+        made.event("token_count", info={"last_token_usage": used, "total_token_usage": used})
+
+    made = CodexLines(ident).line("turn_context", model="gpt-x", cwd="/w").said("user", "List")
+    think("First")
+    made.said("assistant", "I look.").call("c1").call("c2")
+    count(1)
+    made.output("c1").output("c2")
+    think("So")
+    made.said("assistant", "Two.")
+    count(2)
+    made.event("task_complete").said("user", "Wrong")
+    think("Oh")
+    made.said("assistant", "Sorry.").event("thread_rolled_back", num_turns=1).said("user", "Right")
+    think("Ah")
+    made.said("assistant", "Three.")
+    count(3)
+    made.write(root / "rollout-s.jsonl")
+
+
+def _gemini_cli(root: Path, ident: str) -> None:
+    thought, made = {"subject": "A look", "description": "at it"}, GeminiLines(ident).user("u1", "List")
+    made.answer("a1", "I look.", thoughts=[thought])
+    for calls in ([made_call("c1")], [made_call("c1"), made_call("c2")], [made_call("c1", "x"), made_call("c2", "y")]):
+        made.answer("a1", "I look.", thoughts=[thought], toolCalls=calls)
+    made.user("u2", [part("ls", "c1", output="x"), part("ls", "c2", output="y")])
+    made.answer("a2", "Two.").answer("a2", "Two.", tokens={"input": 1, "output": 2, "total": 3})
+    made.user("u3", "Again").answer("a3", "", toolCalls=[made_call("c3")])
+    made.answer("a3", "", toolCalls=[made_call("c3", "z")]).answer("a4", "Done.")
+    # What is written again keeps its time; a result that was seen in its answer keeps that of the answer.
+    times: dict[str, str] = {}
+    for record in made.records:
+        record["timestamp"] = times.setdefault(record["id"].replace("u2", "a1"), record["timestamp"])
+    made.write(root / "session-s.jsonl")
+
+
+def _pi(root: Path, ident: str) -> None:
+    thought = {"type": "thinking", "thinking": "Hm", "thinkingSignature": "sig"}
+    calls = [{"type": "toolCall", "id": f"c{number}", "name": "read", "arguments": {}} for number in range(2)]
+    made = test_pi.Session(ident).user("u1", "List").answer("a1", thought, "I look.", *calls)
+    for number in range(2):
+        said = {"role": "toolResult", "toolCallId": f"c{number}", "content": [{"type": "text", "text": "x"}]}
+        made.entry("message", f"r{number}", message=said)
+    made.answer("a2", "Two.").user("u2", "Wrong", after="a1").answer("a3", "Yes").write(root / "s.jsonl")
+
+
+def _qwen_code(root: Path, ident: str) -> None:
+    calls = [{"functionCall": {"id": f"c{number}", "name": "ls", "args": {}}} for number in range(2)]
+    made = test_qwen_code.Session(ident).user("u1", "List")
+    made.answer("a1", {"text": "Hm", "thought": True}, "I look.", *calls, usageMetadata={"promptTokenCount": 5})
+    for number in range(2):
+        response = {"functionResponse": {"id": f"c{number}", "name": "ls", "response": {"output": "x"}}}
+        made.entry("tool_result", f"r{number}", message={"role": "user", "parts": [response]})
+    made.answer("a2", {"text": "So", "thought": True}).answer("a3", "Two.").write(root / "projects/-w/chats/s.jsonl")
+
+
+def _copilot_cli(root: Path, ident: str) -> None:
+    made = test_copilot_cli.Session(ident).user("u1", "List").event("assistant.turn_start")
+    made.answer("a1", "I look.", test_copilot_cli.call("c1"), test_copilot_cli.call("c2"), outputTokens=5)
+    for number in (1, 2):
+        made.event("tool.execution_start", toolCallId=f"c{number}")
+        result = {"content": "x"}
+        made.event("tool.execution_complete", f"r{number}", toolCallId=f"c{number}", success=True, result=result)
+    made.answer("a2", "Two.").event("assistant.turn_end").write(root / "s/events.jsonl")
+
+
+def _kimi_code(root: Path, ident: str) -> None:
+    log = test_kimi_code.Log(ident).record("config.update", modelAlias="kimi", systemPrompt="Be Kimi.", cwd="/w")
+    log.user("u1", "List").begin("a1").part("a1", type="think", think="Hm").part("a1", type="text", text="I look.")
+    log.call("a1", "c1").call("a1", "c2").result("c1", "x").result("c2", "y").end("a1", "tool_use")
+    log.answer("a2", "Two.").user("u2", "Again").answer("a3", "Done.")
+    log.records = [{**record, "time": time.time_ns() // 1_000_000} for record in log.records]
+    log.write(root)
+
+
+def _grok_build(root: Path, _ident: str) -> None:
+    grok = test_grok_build
+    looked = [grok.reasoning("Hm"), grok.search(), grok.answer("I look.", "c1", "c2")]
+    rows = [grok.user("List"), *looked, grok.result("c1", "x"), grok.result("c2", "y"), grok.reasoning("So")]
+    grok.save(root / "s", *rows, grok.answer("Two."))
+
+
+def _openhands(root: Path, ident: str) -> Iterator[object]:
+    hands, place = test_openhands, root / ident
+    events = [hands.said("user", "List", "u1"), hands.call("a1", "r1", "I look.", reasoning_content="Hm")]
+    events += [hands.call("a2", "r1"), hands.result("o1", "a1", "x"), hands.result("o2", "a2", "y")]
+    # An action is written while the one before it has its result.
+    events += [hands.call("a3", "r2"), hands.result("o3", "a3", "z"), hands.call("a4", "r2")]
+    events += [hands.result("o4", "a4", "w"), hands.said("assistant", "Done.", "m1", llm_response_id="r3")]
+    for number in range(1, len(events) + 1):
+        yield hands.save(place, *events[:number], agent={"llm": {"model": "m"}})
+
+
+def _opencode(root: Path, ident: str) -> Iterator[object]:
+    """Write the messages of a server, and their parts, into its database, as it does."""
+    now, place = time.time_ns() // 1_000_000, root / "opencode.db"
+    signed = {"anthropic": {"signature": "sig"}}
+    begun, done = ({"status": kind, "input": {"command": "ls"}} for kind in ("running", "completed"))
+    test_opencode.first(root, [])
+    with closing(sqlite3.connect(place)) as database:
+
+        def put(table: str, key: str, above: str, value: Any) -> str:
+            columns = "id, session_id, data" if table == "message" else "id, message_id, session_id, data"
+            database.execute(f"DELETE FROM {table} WHERE id = ?", (key,))
+            row = (key, ident, json.dumps(value)) if table == "message" else (key, above, ident, json.dumps(value))
+            marks = ", ".join("?" * len(row))
+            database.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", row)
+            database.execute("UPDATE session SET id = ?, time_updated = ?", (ident, now + database.total_changes))
+            database.commit()
+            return key
+
+        made = {"role": "assistant", "modelID": "m", "providerID": "anthropic", "time": {"created": now}}
+        for number in range(2):
+            yield put("message", f"m{number}0", "", {"role": "user", "time": {"created": now}})
+            yield put("part", f"p{number}0", f"m{number}0", {"type": "text", "text": "List"})
+            yield put("message", f"m{number}1", "", made)
+            parts: list[tuple[str, Any]] = [("1", {"type": "step-start"})]
+            parts += [("2", {"type": "reasoning", "text": "Hm", "metadata": signed})]
+            parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": begun})]
+            parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": {**done, "output": "x"}})]
+            parts += [
+                ("4", {"type": "step-finish"}),
+                ("5", {"type": "step-start"}),
+                ("6", {"type": "text", "text": "Two"}),
+            ]
+            for key, found in [*parts, ("7", {"type": "step-finish"})]:
+                yield put("part", f"p{number}1{key}", f"m{number}1", found)
+            ended = {"time": {"created": now, "completed": now + 9}, "finish": "stop"}
+            yield put("message", f"m{number}1", "", {**made, **ended})
+
+
+def _sample(name: str) -> Story:
+    """Return the story of a sample with one record for each message."""
+    sample = SAMPLES[name]
+    return _line_by_line(sample.file, lambda root, ident: sample.write(root, ["One", "Two", "Three", "Four"], ident))
+
+
+# The tool, and what is written.
+STORIES: dict[str, tuple[str, Story]] = {
+    "claude-code": ("claude-code", _line_by_line("s.jsonl", _claude_code)),
+    "claude-code-every": ("claude-code", _line_by_line("s.jsonl", _claude_samples)),
+    "codex": ("codex", _line_by_line("*.jsonl", _codex)),
+    "gemini-cli": ("gemini-cli", _line_by_line("*.jsonl", _gemini_cli)),
+    "pi": ("pi", _line_by_line("s.jsonl", _pi)),
+    "qwen-code": ("qwen-code", _line_by_line("projects/*/chats/s.jsonl", _qwen_code)),
+    "copilot-cli": ("copilot-cli", _line_by_line("s/events.jsonl", _copilot_cli)),
+    "kimi-code": ("kimi-code", _line_by_line("*/agents/main/wire.jsonl", _kimi_code)),
+    "grok-build": ("grok-build", _line_by_line("s/chat_history.jsonl", _grok_build)),
+    "openhands": ("openhands", _openhands),
+    "opencode": ("opencode", _opencode),
+    **{name: (SAMPLES[name].tool, _sample(name)) for name in ("cursor", "mistral-vibe", "kiro-cli", "jsonl")},
+}
+
+
+class Import:
+    """Looks again and again, as ``reel import --watch`` does.
+
+    Args:
+        client: a client of the daemon.
+        tool: the name of the tool.
+        root: where it writes.
+        seen: the file of what was imported.
+    """
+
+    def __init__(self, client: Client, tool: str, root: Path, seen: Path) -> None:
+        self._client = client
+        self._tool = tool_named(tool)
+        self._root = root
+        self._seen = Seen(str(seen))
+
+    def look(self) -> None:
+        """Import what is there."""
+        sources = self._tool.discover(self._root).sources
+        with Pipeline(Client(self._client.path, name=CLIENT)) as pipeline:
+            importer = Importer(pipeline, self._seen)
+            importer.look()
+            *_, totals = importer.run(self._tool, sources)
+        assert [] == totals.counts.problems
+
+    def said(self, name: str) -> dict[str, Any]:
+        """Return the conversations whose names begin so, with all that is told of them."""
+        return {
+            row.name: [row.title, row.tags, *map(_told, self._client.iter_conversation(row.name))]
+            for row in self._client.iter_agents(prefix=name)
+        }
+
+    def purge(self, name: str) -> None:
+        """Purge the conversations whose names begin so."""
+        for row in [*self._client.iter_agents(prefix=name)]:
+            self._client.call(requests.purge(row.name))
+
+
+def _told(record: Any) -> tuple[Any, ...]:
+    """Return who says something, what, when, and what is known of it."""
+    return record["kind"], record["content"], json.loads(record["data_json"] or "{}"), record.get("sent")
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_history_that_grows(name: str, client: Client, tmp_path: Path) -> None:
+    """However often it is looked at while it is written, its conversations are those of a single look at the end."""
+    tool, story = STORIES[name]
+    root = tmp_path / "root"
+    root.mkdir()
+    watch = Import(client, tool, root, tmp_path / "watched")
+    for _ in story(root, f"grown-{name}"):
+        watch.look()
+    watched = watch.said(f"{tool}/")
+    watch.purge(f"{tool}/")
+    fresh = Import(client, tool, root, tmp_path / "fresh")
+    fresh.look()
+
+    assert fresh.said(f"{tool}/") == watched
+    assert {} != watched
+    fresh.purge(f"{tool}/")
