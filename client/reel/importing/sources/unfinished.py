@@ -1,22 +1,26 @@
-"""Answers that a tool has not finished: each is left for the next import, unless its program was killed."""
+"""Answers that a tool has not finished: each waits for the next import, unless nobody has written to it for a while."""
 
+from collections.abc import Iterable, Iterator
 from time import time
 
-from reel.importing.steps import Counts
+from reel.base.strict_json import encode
+from reel.importing.steps import Compacted, Counts, Said, Step
+from reel.importing.values import digest
 
 # The rule for such an answer.
 UNFINISHED = "answer that is being written"
-# An answer that nobody has written to for so many milliseconds, an hour, will not be finished.
-_LEFT = 3_600_000
+# An answer that nobody has written to for so many milliseconds, a minute, is not waited for: its program was killed, or
+# the model thinks, or a call takes long.
+LEFT = 60_000
 
 
 def may_go_on(written: int) -> bool:
-    """Return whether an answer may still be finished.
+    """Return whether an answer is still being written.
 
     Args:
         written: when its program last wrote, in milliseconds since the epoch.
     """
-    return time() * 1000 - written < _LEFT
+    return time() * 1000 - written < LEFT
 
 
 def postpone(counts: Counts, records: int = 1) -> None:
@@ -24,3 +28,23 @@ def postpone(counts: Counts, records: int = 1) -> None:
     counts.unfinished = True
     for _ in range(records):
         counts.ignore(UNFINISHED)
+
+
+def as_far_as_written(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of an answer that is not waited for; if it goes on nevertheless, it takes their place.
+
+    Its records change where they are, under the ids that they have. So what they say now has ids of its own.
+    """
+    for step in steps:
+        match step:
+            case Said():
+                yield _as_now(step)
+            case Compacted():
+                yield step._replace(summary=_as_now(step.summary))
+            case _:
+                yield step
+
+
+def _as_now(said: Said) -> Said:
+    parts = (part._replace(ref=f"{part.ref}~{digest(encode(part.blocks, ascii_only=True))}") for part in said.parts)
+    return said._replace(parts=tuple(parts))

@@ -10,7 +10,7 @@ from reel.base.values import clean_deep
 from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.files import MAX_LINE, open_regular
-from reel.importing.sources.unfinished import may_go_on, postpone
+from reel.importing.sources.unfinished import as_far_as_written, may_go_on, postpone
 from reel.importing.steps import (
     NOT_JSON,
     About,
@@ -117,12 +117,14 @@ class Sessions:
             message = database.row("messages", number)
             if (parts := self._parts_of(message, number)) is None:
                 continue
-            if number == numbers[-1] and _is_being_written(message, parts):
+            is_open = number == numbers[-1] and _is_unfinished(message, parts)
+            if is_open and may_go_on(milliseconds(message.get("updated_at")) or 0):
                 postpone(self.counts)
                 continue
             model = text_in(message, "model") or model
             is_summary = bool(message.get("is_summary_message")) or text_in(message, "id") == summary != ""
-            yield from self._read(message, parts, is_summary)
+            steps = self._read(message, parts, is_summary)
+            yield from as_far_as_written(steps) if is_open else steps
         if model:
             yield About(f"/{id_in_name(session)}", "", tags_of(model=model))
 
@@ -180,12 +182,10 @@ class Sessions:
         self.counts.left_out.update(other_fields(data, _FIELDS[part["type"]], f"{part['type']}."))
 
 
-def _is_being_written(row: Json, parts: list[Any]) -> bool:
-    """Return whether a message is an answer without an end that somebody may still write to."""
+def _is_unfinished(row: Json, parts: list[Any]) -> bool:
+    """Return whether a message is an answer without an end."""
     has_end = bool(row.get("finished_at")) or any(text_in(part, "type") == "finish" for part in parts)
-    if has_end or row.get("role") != "assistant":
-        return False
-    return may_go_on(milliseconds(row.get("updated_at")) or 0)
+    return not has_end and row.get("role") == "assistant"
 
 
 def _text(data: Json, _row: Json) -> Json | None:

@@ -17,6 +17,7 @@ from reel.importing.adding.importer import Importer
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
+from reel.importing.sources import unfinished
 from reel.sync.client import Client
 from tests.reel.importing.chats import Lines as GeminiLines
 from tests.reel.importing.chats import made_call, part
@@ -25,12 +26,14 @@ from tests.reel.importing.rollouts import Lines as CodexLines
 from tests.reel.importing.samples import SAMPLES
 from tests.reel.importing.tools import (
     test_copilot_cli,
+    test_crush,
     test_grok_build,
     test_kimi_code,
     test_opencode,
     test_openhands,
     test_pi,
     test_qwen_code,
+    test_vscode_chat,
 )
 from tests.reel.importing.transcripts import Transcript, call
 
@@ -198,15 +201,51 @@ def _opencode(root: Path, ident: str) -> Iterator[object]:
             parts += [("2", {"type": "reasoning", "text": "Hm", "metadata": signed})]
             parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": begun})]
             parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": {**done, "output": "x"}})]
-            parts += [
-                ("4", {"type": "step-finish"}),
-                ("5", {"type": "step-start"}),
-                ("6", {"type": "text", "text": "Two"}),
-            ]
+            parts += [("4", {"type": "step-finish"}), ("5", {"type": "step-start"})]
+            parts += [("6", {"type": "text", "text": text}) for text in ("T", "Two")]
             for key, found in [*parts, ("7", {"type": "step-finish"})]:
                 yield put("part", f"p{number}1{key}", f"m{number}1", found)
             ended = {"time": {"created": now, "completed": now + 9}, "finish": "stop"}
             yield put("message", f"m{number}1", "", {**made, **ended})
+
+
+def _crush(root: Path, ident: str) -> Iterator[object]:
+    """Write the row of an answer again with each part."""
+    calls = [test_crush.part("tool_call", id=f"c{n}", name="ls", input="{}", finished=True) for n in range(2)]
+    thoughts = [test_crush.part("reasoning", thinking=text) for text in ("H", "Hm")]
+    now, place, rows = time.time_ns() // 1_000_000, root / "deck/.crush/crush.db", list[Any]()
+
+    def put(key: str, role: str, *parts: Any) -> Path:
+        row = test_crush.message(key, role, *parts, session=ident, updated_at=now + len(rows), model="m")
+        rows[:] = [*(one for one in rows if one["id"] != key), row]
+        place.unlink(missing_ok=True)
+        return test_crush.save(place, *rows, id=ident)
+
+    whole: list[Any] = [thoughts[1], "I look.", *calls, test_crush.end("tool_use")]
+    results = [test_crush.part("tool_result", tool_call_id=f"c{n}", name="ls", content="x") for n in range(2)]
+    yield put("u1", "user", "List", test_crush.end())
+    for parts in [[], thoughts[:1], *(whole[:number] for number in range(1, len(whole) + 1))]:
+        yield put("a1", "assistant", *parts)
+    yield put("t1", "tool", *results, test_crush.end())
+    for answer in ("Tw", "Two."):
+        yield put("a2", "assistant", answer)
+    yield put("a2", "assistant", "Two.", test_crush.end())
+
+
+def _vscode_chat(root: Path, ident: str) -> Iterator[object]:
+    """Write the whole session again with each part of an answer."""
+    asked = [test_vscode_chat.request("r1", "List", result=test_vscode_chat.rounds({"id": "a", "response": "One."}))]
+    begun = {**test_vscode_chat.request("r2", "Again"), "result": None}
+    for shown in ([], ["Tw"], ["Two."], ["Two.", "And so on."]):
+        response = [{"value": text, "supportHtml": False} for text in shown]
+        path = test_vscode_chat.save(
+            root / "chatSessions/s.json", *asked, {**begun, "response": response}, sessionId=ident
+        )
+        os.utime(path)
+        yield path
+    last = {"id": "b", "response": "Two. And so on."}
+    whole = test_vscode_chat.request("r2", "Again", "Two.", "And so on.", result=test_vscode_chat.rounds(last))
+    yield test_vscode_chat.save(root / "chatSessions/s.json", *asked, whole, sessionId=ident)
 
 
 def _sample(name: str) -> Story:
@@ -228,6 +267,8 @@ STORIES: dict[str, tuple[str, Story]] = {
     "grok-build": ("grok-build", _line_by_line("s/chat_history.jsonl", _grok_build)),
     "openhands": ("openhands", _openhands),
     "opencode": ("opencode", _opencode),
+    "crush": ("crush", _crush),
+    "vscode-chat": ("vscode-chat", _vscode_chat),
     **{name: (SAMPLES[name].tool, _sample(name)) for name in ("cursor", "mistral-vibe", "kiro-cli", "jsonl")},
 }
 
@@ -278,17 +319,40 @@ def _told(record: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("name", STORIES)
 def test_a_history_that_grows(name: str, client: Client, tmp_path: Path) -> None:
     """However often it is looked at while it is written, its conversations are those of a single look at the end."""
+    watched, fresh = _grown(name, client, tmp_path)
+
+    assert fresh == watched
+    assert {} != watched
+
+
+@pytest.mark.parametrize("name", ["opencode", "crush", "vscode-chat", "kimi-code"])
+def test_an_answer_that_is_not_waited_for(
+    name: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was imported of an answer because nobody seemed to write it gives way to the whole one."""
+    _, expected = _grown(name, client, tmp_path / "waited")
+    monkeypatch.setattr(unfinished, "LEFT", -unfinished.LEFT)
+    watched, _ = _grown(name, client, tmp_path)
+
+    assert _words(expected) == _words(watched)
+
+
+def _grown(name: str, client: Client, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a story becomes if it is looked at after each of its steps, and what if it is at the end."""
     tool, story = STORIES[name]
-    root = tmp_path / "root"
-    root.mkdir()
-    watch = Import(client, tool, root, tmp_path / "watched")
+    root, found = directory / "root", list[dict[str, Any]]()
+    root.mkdir(parents=True)
+    watch, fresh = (Import(client, tool, root, directory / seen) for seen in ("watched", "fresh"))
     for _ in story(root, f"grown-{name}"):
         watch.look()
-    watched = watch.said(f"{tool}/")
-    watch.purge(f"{tool}/")
-    fresh = Import(client, tool, root, tmp_path / "fresh")
-    fresh.look()
+    for one in (watch, fresh):
+        if one is fresh:
+            one.look()
+        found.append(one.said(f"{tool}/"))
+        one.purge(f"{tool}/")
+    return found[0], found[1]
 
-    assert fresh.said(f"{tool}/") == watched
-    assert {} != watched
-    fresh.purge(f"{tool}/")
+
+def _words(conversations: dict[str, Any]) -> list[Any]:
+    """Return what was said, without names and times."""
+    return [[record[:2] for record in said[2:]] for said in conversations.values()]

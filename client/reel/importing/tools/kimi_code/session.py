@@ -8,7 +8,7 @@ from reel.importing.sources.blocks import fitting, made_by, said_from
 from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
 from reel.importing.sources.files import JsonLines, Line
-from reel.importing.sources.unfinished import may_go_on
+from reel.importing.sources.unfinished import as_far_as_written, may_go_on
 from reel.importing.steps import Back, Compacted, Kept, Part, Said, Source, Step
 from reel.importing.tools.kimi_code.live import Live, is_prompt, kept_beside, live_of, undone
 from reel.importing.tools.kimi_code.parts import NAME, block_of, call_of, left_out_of, parts_in
@@ -53,6 +53,8 @@ class Session(JsonLines):
         self._open: Answer | None = None
         self._later: list[tuple[Json, Json, int]] = []
         self._asked: tuple[Json, int] | None = None
+        # When Kimi wrote the last record, in milliseconds since the epoch.
+        self._written = 0
 
     def read(self, lines: Iterator[Line]) -> Iterator[Step]:
         """Yield the steps in lines, with what is known by now about the session."""
@@ -65,6 +67,7 @@ class Session(JsonLines):
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         kind = text_in(found, "type")
+        self._written = milliseconds(found.get("time")) or self._written
         if kind.startswith("turn."):
             yield from self._settle()
             yield from self._give_up_prompt()
@@ -276,14 +279,11 @@ class Session(JsonLines):
 
     def end(self) -> Iterator[Step]:
         """Yield what is known by now; a step that may still go on, and a prompt, are left for the next call."""
-        begun: list[int | None] = []
-        if self._open is not None and (self._open.blocks or self._open.results):
-            begun.append(self._open.sent)
-        if self._asked is not None:
-            begun.append(milliseconds(self._asked[0].get("time")))
-        self.counts.unfinished = any(may_go_on(sent or self.source.modified // 1_000_000) for sent in begun)
+        is_open = self._open is not None and bool(self._open.blocks or self._open.results)
+        written = self._written or self.source.modified // 1_000_000
+        self.counts.unfinished = (is_open or self._asked is not None) and may_go_on(written)
         if not self.counts.unfinished:
-            yield from self._settle()
+            yield from as_far_as_written(self._settle())
             yield from self._give_up_prompt()
         if self._about.has_begun:
             yield from self._about.end()

@@ -14,7 +14,7 @@ from typing import Any
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Connection, reading, record_in, rows_of, tables_in
 from reel.importing.sources.files import LONGEST, MAX_LINE, open_regular
-from reel.importing.sources.unfinished import may_go_on, postpone
+from reel.importing.sources.unfinished import as_far_as_written, may_go_on, postpone
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
 from reel.importing.tools.opencode.exported import FORM as EXPORT
 from reel.importing.tools.opencode.exported import SUFFIX, exports_at, read_export
@@ -162,16 +162,15 @@ class Session:
                 if waiting is not None:
                     yield from messages.read(*waiting)
                 waiting = message
-            if waiting is not None and is_unfinished(waiting[0], waiting[2]) and self._may_go_on():
-                postpone(self.counts, 1 + len(waiting[2]))
-            elif waiting is not None:
+            if waiting is not None and not is_unfinished(waiting[0], waiting[2]):
                 yield from messages.read(*waiting)
+            elif waiting is not None and not may_go_on(self.source.modified // _NANOSECONDS):
+                yield from as_far_as_written(messages.read(*waiting))
+            elif waiting is not None:
+                postpone(self.counts, 1 + len(waiting[2]))
             yield from messages.end()
             model = {"model": messages.model} if messages.model else {}
             yield About(part, title or title_of(messages.words.title), tags_of(**facts, **model))
-
-    def _may_go_on(self) -> bool:
-        return may_go_on(self.source.modified // _NANOSECONDS)
 
     def _part(self, session: Json) -> str:
         """Return what is after the source's name in that of the conversation: an export is found by its path alone."""

@@ -10,7 +10,7 @@ from reel.importing.sources.blocks import call_block, made_by, said_from
 from reel.importing.sources.companions import companion
 from reel.importing.sources.description import Description
 from reel.importing.sources.record_tree import RecordTree
-from reel.importing.sources.unfinished import may_go_on, postpone
+from reel.importing.sources.unfinished import as_far_as_written, may_go_on, postpone
 from reel.importing.steps import REPEATED, Compacted, Counts, Kept, Part, Said, Source, Step
 from reel.importing.tools.vscode_chat.log import read_session
 from reel.importing.tools.vscode_chat.parts import (
@@ -114,8 +114,8 @@ class Session:
             self.counts.note("request without a message")
             yield from self._note(request, ref, None, sent)
             return
-        is_open = request.get("result") is None and request.get("isCanceled") is not True
-        if is_open and is_last and may_go_on(self.source.modified // 1_000_000):
+        is_open = is_last and request.get("result") is None and request.get("isCanceled") is not True
+        if is_open and may_go_on(self.source.modified // 1_000_000):
             # The prompt waits as well: the form in which the model got it is written with the answer.
             postpone(self.counts, 1 + len(list_in(request, "response")))
             return
@@ -123,8 +123,11 @@ class Session:
         self._about.facts["model"] = model or self._about.facts.get("model", "")
         self._about.prompt(typed)
         yield from self._about.begin()
-        yield from self._ask(request, metadata, ref, typed, sent)
-        yield from self._answer(request, metadata, ref, model, sent)
+        for steps in (
+            self._ask(request, metadata, ref, typed, sent),
+            self._answer(request, metadata, ref, model, sent),
+        ):
+            yield from as_far_as_written(steps) if is_open else steps
         yield from self._ends(request, result, metadata, ref, model, sent)
         if more := other_fields(request, _REQUEST):
             yield from self._note({key: request[key] for key in more}, f"{ref}/more", None, sent)
