@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.adapters.programs import search_path
 from tests.adapters.scripted_provider import Provider
-from tests.patience import PATIENCE
+from tests.patience import LONGEST, Deadline
 from tests.reel.cli.tmux import Tmux
 
 Record = dict[str, Any]
@@ -35,6 +35,10 @@ _FIRST = 5.0
 _LAST = 10.0
 # Between two looks at a file, or at a server that starts.
 _PAUSE = 0.1
+# Between two looks whether the time is over.
+_LOOK = 1.0
+# How long a screen of Gemini CLI stands still once it takes keys again.
+_STILL = 2.0
 
 
 class Place:
@@ -106,17 +110,23 @@ class Talk:
 
     def wait(self, is_it: Callable[[Record], bool]) -> Record:
         """Read records up to the first one that is meant, and return it."""
-        deadline = time.monotonic() + PATIENCE
-        while (record := self._records.get(timeout=max(0, deadline - time.monotonic()))) is not None:
+        deadline = Deadline()
+        while True:
+            try:
+                record = self._records.get(timeout=_LOOK)
+            except queue.Empty:
+                assert not deadline.is_over, self._process.args
+                continue
+            if record is None:
+                raise EOFError(self._process.args)
             if is_it(record):
                 return record
-        raise EOFError(self._process.args)
 
     def close(self) -> None:
         """Let it end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(PATIENCE)
+        self._process.wait(LONGEST)
         self._reader.join()
 
     def kill(self) -> None:
@@ -125,7 +135,7 @@ class Talk:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
-        self._process.wait(PATIENCE)
+        self._process.wait(LONGEST)
         self._reader.join()
 
 
@@ -394,18 +404,18 @@ class Opencode(Session):
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         while True:
             try:
                 self._call("GET", "/config", within=_FIRST)
                 break
             except OSError:
-                assert time.monotonic() < deadline
+                assert not deadline.is_over
                 time.sleep(_PAUSE)  # between two looks
         if not self._id:
             self._id = self._call("POST", "/session", {})["id"]
 
-    def _call(self, method: str, path: str, body: Any = None, within: float = PATIENCE) -> Any:
+    def _call(self, method: str, path: str, body: Any = None, within: float = LONGEST) -> Any:
         url = f"http://127.0.0.1:{self._port}{path}?directory={self.project}"
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
@@ -460,7 +470,7 @@ class Opencode(Session):
 
     def kill(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(PATIENCE)
+        self._process.wait(LONGEST)
         self._turn.join()
 
     def sub_agent(self, word: str) -> tuple[str, Record]:
@@ -607,19 +617,30 @@ class GeminiCli(Session):
 
     def _type(self, text: str) -> None:
         self._screen.run("send-keys", "-l", text)
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         while self._is_empty():
-            assert time.monotonic() < deadline, self._screen.lines()
+            assert not deadline.is_over, self._screen.lines()
             time.sleep(_PAUSE)  # between two looks
         # A return that comes together with the text is a part of it, and one that comes too early is lost; but a second
         # one, while it is busy, sends the text again.
         while not self._is_empty():
-            assert time.monotonic() < deadline, self._screen.lines()
+            assert not deadline.is_over, self._screen.lines()
             time.sleep(1)  # nothing tells when its screen takes keys again
             self._screen.run("send-keys", "Enter")
             again = time.monotonic() + _LAST
             while not self._is_empty() and time.monotonic() < again:
                 time.sleep(_PAUSE)  # between two looks
+
+    def _press(self, *keys: str) -> None:
+        """Press keys, and wait until the screen shows something else and stands still."""
+        before, deadline = self._screen.lines(), Deadline()
+        self._screen.run("send-keys", *keys)
+        shown, since = before, time.monotonic()
+        while shown == before or time.monotonic() - since < _STILL:
+            assert not deadline.is_over, shown
+            time.sleep(_PAUSE)  # between two looks
+            if (now := self._screen.lines()) != shown:
+                shown, since = now, time.monotonic()
 
     def _is_empty(self) -> bool:
         return any(_EMPTY in line for line in self._screen.lines())
@@ -629,9 +650,9 @@ class GeminiCli(Session):
         return "".join(path.read_text() for path in self.place.home.glob(pattern))
 
     def _until_written(self, text: str, times: int) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         while self._file().count(text) < times:
-            assert time.monotonic() < deadline, self._screen.lines()
+            assert not deadline.is_over, self._screen.lines()
             time.sleep(_PAUSE)  # between two looks
 
     def ask(self, text: str) -> None:
@@ -651,10 +672,10 @@ class GeminiCli(Session):
 
     def rewind(self) -> None:
         before = self._file().count("$rewindTo")
-        self._screen.run("send-keys", "-l", "/rewind")
-        for key in ("Enter", "Up", "Enter", "Enter"):
-            time.sleep(2)  # each is a page of its own
-            self._screen.run("send-keys", key)
+        self._press("-l", "/rewind")
+        for key in ("Enter", "Up", "Enter"):  # each is a page of its own
+            self._press(key)
+        self._screen.run("send-keys", "Enter")
         self._until_written("$rewindTo", before + 1)
         # The prompt that was taken back is offered again.
         time.sleep(1)  # nothing tells when its screen takes keys again
@@ -678,13 +699,13 @@ class GeminiCli(Session):
         self._ended()
 
     def _ended(self) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         while True:
             try:
                 self._screen.run("list-sessions")
             except subprocess.CalledProcessError:
                 return
-            assert time.monotonic() < deadline
+            assert not deadline.is_over
             time.sleep(_PAUSE)  # between two looks
 
 

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 from reel.said.formats import Format
 from tests.adapters.asked_blocks import Block, prompts_in, tools_in
 from tests.background import in_background
-from tests.patience import PATIENCE
+from tests.patience import Deadline
 
 Event = dict[str, Any]
 _SHELLS = ("Bash", "exec_command", "shell", "bash", "run_shell_command")
 _WORD = re.compile(r"script-\d+")
+# Between two looks whether the time is over, in seconds.
+_LOOK = 1.0
 # Between two looks whether a program has gone away.
 _PAUSE = 0.05
 
@@ -127,8 +129,12 @@ class Provider(ThreadingHTTPServer):
         return self._wait(lambda: word in self._held)
 
     def _wait(self, condition: Callable[[], bool]) -> bool:
+        deadline = Deadline()
         with self._changed:
-            return self._changed.wait_for(condition, PATIENCE)
+            while not self._changed.wait_for(condition, _LOOK):
+                if deadline.is_over:
+                    return False
+        return True
 
     def begin(self, api: Format, body: dict[str, Any], program: str) -> tuple[Asked, Answer]:
         """Take a request, and return it with the answer."""

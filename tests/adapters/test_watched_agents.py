@@ -10,6 +10,7 @@ import queue
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -44,7 +45,7 @@ from tests.adapters.scripted_provider import (
     scripted_provider,
 )
 from tests.daemon import Daemon
-from tests.patience import PATIENCE
+from tests.patience import LONGEST, Deadline
 
 SECONDS = float(os.environ.get("WATCHED_SECONDS", "0"))
 SEED = int(os.environ.get("WATCHED_SEED", "0"))
@@ -185,7 +186,7 @@ def watching(home: Path, daemon: Daemon) -> Iterator[None]:
         assert running.poll() is None, (home / "watch.log").read_text()
     finally:
         running.send_signal(signal.SIGINT)
-        running.wait(PATIENCE)
+        running.wait(LONGEST)
 
 
 def _environment(home: Path, daemon: Daemon) -> dict[str, str]:
@@ -197,10 +198,10 @@ def seen(daemon: Daemon) -> Callable[[str], None]:
     """Return what waits until an import has stored the answer with a word."""
 
     def wait(word: str) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         with daemon.client() as client:
             while not client.search(f'"Ended {word}"').hits:
-                assert time.monotonic() < deadline, f"{word} was not imported"
+                assert not deadline.is_over, f"{word} was not imported"
                 time.sleep(0.2)  # between two looks
 
     return wait
@@ -278,7 +279,7 @@ class Report:
     """
 
     def __init__(self, home: Path, asked: Sequence[Asked]) -> None:
-        self._files = [path.read_bytes() for path in home.glob(".*/**/*") if path.is_file()]
+        self._files = [*contents(home)]
         # What the agents have sent as the result of each call.
         self._results: defaultdict[str, set[str]] = defaultdict(set)
         for kind, *values in (block for each in asked for block in blocks_of(each.api, each.body)):
@@ -299,6 +300,8 @@ class Report:
             self.counts[tool, "equal"] += 1
         elif not asked.is_whole and any(state[: len(want)] == want for state in found):
             self.counts[tool, "cut, and equal up to its answer"] += 1
+        elif asked.is_whole and any(state[: len(want)] == want for state in found) and self._has_unwritten(asked.said):
+            self.counts[tool, "equal up to its answer, which is in no file of the agent"] += 1
         elif not all(map(self._is_written, whole)) or (not asked.is_whole and any(map(self._is_forgotten, want))):
             self.counts[tool, "lost by the agent when it was killed"] += 1
         else:
@@ -309,9 +312,32 @@ class Report:
         """Whether an agent has written a call to its files; what it had in memory only is gone."""
         return block[0] != "call" or any(block[1].encode() in file for file in self._files)
 
+    def _has_unwritten(self, said: Sequence[Block]) -> bool:
+        """Whether an answer has a text whose last line, with the word of its script, is in no file: it is lost."""
+        ends = (block[1].rstrip().rpartition("\n")[2] for block in said if block[0] == "assistant")
+        forms = ({end, json.dumps(end)[1:-1], json.dumps(end, ensure_ascii=False)[1:-1]} for end in ends)
+        return any(not any(form.encode() in file for form in each for file in self._files) for each in forms)
+
     def _is_forgotten(self, block: Block) -> bool:
         """Whether it is a result of which the agent said something else at another time: it had not written it."""
         return block[0] == "result" and len(self._results[block[1]]) > 1
+
+
+def contents(home: Path) -> Iterator[bytes]:
+    """Yield what is in the files of the agents; of a database, the values, which its pages may have in pieces."""
+    for path in home.glob(".*/**/*"):
+        if path.is_file():
+            data = path.read_bytes()
+            yield data
+            if data.startswith(b"SQLite format 3\0"):
+                with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+                    yield b"\n".join(_values(database))
+
+
+def _values(database: sqlite3.Connection) -> Iterator[bytes]:
+    for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for row in database.execute(f'SELECT * FROM "{table}"'):
+            yield from (value if type(value) is bytes else str(value).encode() for value in row)
 
 
 def _difference(tool: str, asked: Asked, want: Sequence[Block], found: dict[tuple[Block, ...], str]) -> str:
@@ -401,7 +427,7 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
         with watching(tmp_path, daemon):
             works = Works(place, seen(daemon), problems)
             works.do(there, time.monotonic() + SECONDS)
-            differences = until_alike(daemon, imported_afresh(tmp_path))
+            differences, deleted = until_alike(tmp_path, daemon)
         with daemon.client() as client:
             states, report = States(client), Report(tmp_path, provider.asked)
             for asked in provider.asked:
@@ -410,6 +436,8 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
     with capsys.disabled():
         print(f"\nsessions: {dict(works.sessions)}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
         print("\n".join(f"{tool}: {what}: {count}" for (tool, what), count in sorted(report.counts.items())))  # noqa: T201
+        if deleted:
+            print(f"kept, and deleted by the agent: {deleted}")  # noqa: T201
         told = "\n".join([*problems, *report.differences, *differences])
         (tmp_path / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
         (Path(os.environ.get("WATCHED_REPORT", tmp_path / "report"))).write_text(told)
@@ -425,28 +453,41 @@ def daemon_in(directory: Path) -> Iterator[Daemon]:
         yield daemon.start()
 
 
-def imported_afresh(home: Path) -> dict[str, Kept]:
-    """Return what an import into a new daemon makes of what the agents have kept."""
-    with daemon_in(home / "fresh") as daemon, (home / "fresh.log").open("wb") as log:
+def imported_afresh(home: Path, daemon: Daemon) -> dict[str, Kept]:
+    """Return what an import into another daemon makes of what the agents have kept."""
+    with (home / "fresh.log").open("ab") as log:
         subprocess.run([*REEL, "import", "--yes"], env=_environment(home, daemon), check=False, stdout=log, stderr=log)
-        with daemon.client() as client:
-            return kept(client)
+    with daemon.client() as client:
+        return kept(client)
 
 
-def until_alike(daemon: Daemon, fresh: dict[str, Kept]) -> list[str]:
-    """Wait until an import has the same as another, for as long as it may take; return the differences."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        with daemon.client() as client:
-            there = kept(client)
-        differences = [
-            f"{name} watched: {_shortly(there.get(name), fresh.get(name))}"
-            for name in sorted({*there, *fresh})
-            if there.get(name) != fresh.get(name)
-        ]
-        if not differences or time.monotonic() > deadline:
-            return differences
-        time.sleep(1)  # between two looks
+def until_alike(home: Path, daemon: Daemon) -> tuple[list[str], list[str]]:
+    """Wait until an import has the same as a fresh one, for as long as it may take.
+
+    Of an answer whose agent was killed, either takes what there is only when nobody has written to it for a while.
+
+    Returns:
+        The differences, and the conversations that only the first one has, because the agent has deleted their files.
+    """
+    deadline = Deadline()
+    with daemon_in(home / "fresh") as other:
+        while True:
+            fresh = imported_afresh(home, other)
+            with daemon.client() as client:
+                there = kept(client)
+            deleted = [name for name in sorted(there.keys() - fresh.keys()) if _is_deleted(there[name])]
+            differences = [
+                f"{name} watched: {_shortly(there.get(name), fresh.get(name))}"
+                for name in sorted({*there, *fresh} - {*deleted})
+                if there.get(name) != fresh.get(name)
+            ]
+            if not differences or deadline.is_over:
+                return differences, deleted
+            time.sleep(1)  # between two looks
+
+
+def _is_deleted(conversation: Kept) -> bool:
+    return not Path(conversation.tags["source"]).exists()
 
 
 def _shortly(watched: Kept | None, fresh: Kept | None) -> str:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.patience import PATIENCE
+from tests.patience import LONGEST, Deadline
 
 
 class Tmux:
@@ -28,7 +28,7 @@ class Tmux:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=LONGEST,
             check=True,
         )
         return done.stdout
@@ -54,8 +54,8 @@ class Tmux:
         return self._until(lambda lines: lines[-1].endswith(wanted))
 
     def _until(self, is_shown: Callable[[list[str]], bool]) -> list[str]:
-        deadline = time.monotonic() + PATIENCE
+        deadline = Deadline()
         while not is_shown(lines := self.lines()):
-            assert time.monotonic() < deadline, lines
+            assert not deadline.is_over, lines
             time.sleep(0.02)  # between two looks
         return lines
