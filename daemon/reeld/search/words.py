@@ -39,10 +39,11 @@ _ENCODED = re.compile(rf"(?<![0-9A-Za-z+/=_-])[0-9A-Za-z+/=_-]{{{_SHORTEST_ENCOD
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # It begins with a set: `re` finds it ten times as fast as alternatives or a lookbehind.
 _MAY_BE_CAMEL = re.compile("[A-Z](?:(?<=[a-z0-9].)|(?=[A-Z][a-z]))")
-_CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
+# Nothing in it is tried twice: `re` reads long texts with these in half the time that lazy repetitions take.
+_CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Z]*+(?:(?<=[A-Z][A-Z])[a-z]|[a-z0-9]++[A-Z])[A-Za-z0-9]*+")
 # A name whose parts are divided, and what divides them. Names of more parts are rather data, and so is what begins
 # with a digit.
-_DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*(?:[_-]+[0-9A-Za-z]+)+")
+_DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*+(?:[_-]++[0-9A-Za-z]++)++")
 _DIVIDER = re.compile(r"[_-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST_PARTS = 8
 _LONGEST_JOIN = 40
