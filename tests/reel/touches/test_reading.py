@@ -149,6 +149,9 @@ def test_commands(name: str, arguments: Any, expected: Touch) -> None:
         ("Bash", "Exit code: 3", False, 0),  # the command printed it
         ("Bash", "Exit code 127\nnot found", True, 127),
         ("Bash", "Command running in background with ID: b1. Output is in /tmp/b1", False, None),
+        ("Bash", "a b\nCommand was manually backgrounded by the user", False, None),
+        ("Bash", "a Process running with session ID 7", False, 0),  # the command printed it
+        ("Bash", 'a\n{"llmContent":"x"}', False, 0),  # and this
         ("Bash", "Command timed out", True, None),
         ("bash", "(no output)", False, 0),
         ("bash", "\nno tests\n\n\nCommand exited with code 2", True, 2),
