@@ -1,13 +1,15 @@
 """What counts as a word, in the index and in what a person types."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.words import alternatives, indexed, parts, words
+from reeld.search.words import alternatives, boundaries, indexed, parts, words
 
 TEXTS = st.text() | st.text("aBé修한ท🎉 _.-/3\u0301\u200d", max_size=40)
 
@@ -57,6 +59,28 @@ def test_words(text: str, expected: list[str]) -> None:
 def test_parts_of_camel_case(text: str, expected: list[str]) -> None:
     """A word in camel case has parts; others have none."""
     assert parts(text) == expected
+
+
+@given(text=st.text("aB3_é ", max_size=12))
+def test_words_that_have_parts(text: str) -> None:
+    """A word has parts if there is a boundary in it, wherever that is."""
+    cuts = [(word, [0, *boundaries(word), len(word)]) for word in re.findall("[A-Za-z0-9]+", text)]
+    divided = [word[begin:end].lower() for word, at in cuts if at[1:-1] for begin, end in pairwise(at)]
+
+    assert divided == parts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("get_user_name", ["getuser", "username", "getusername"]),
+        ("x1__y2--z3_", ["x1y2", "y2z3", "x1y2z3"]),
+        ("9_a _b c_ d-e", ["de"]),
+    ],
+)
+def test_joined_parts_of_names(text: str, expected: list[str]) -> None:
+    """Neighbouring parts of a name are words without what divides them; what begins with a digit is no name."""
+    assert expected == indexed(text).joins.split()
 
 
 def test_alternatives_of_camel_case() -> None:
