@@ -166,10 +166,11 @@ def test_doctor_finds_a_provider_without_its_program(reel: Reel, file: Path, tex
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["sh -c true", "KEY=1 exec sh", "if true; then sh; fi", "$(pick) x"])
-def test_doctor_accepts_what_a_shell_runs(reel: Reel, file: Path, command: str) -> None:
+def test_doctor_accepts_what_a_shell_runs(reel: Reel, file: Path) -> None:
     """Programs, parts of the shell, and what only the shell can expand are no reason to warn."""
-    file.write_text(f'[providers.p]\ncommand = "{command}"\nformat = "gemini"\n')
+    commands = ["sh -c true", "KEY=1 exec sh", "if true; then sh; fi", "$(pick) x"]
+    providers = [f'[providers.p{at}]\ncommand = "{command}"\n' for at, command in enumerate(commands)]
+    file.write_text("".join(f'{each}format = "gemini"\n' for each in providers))
 
     assert f"ok    reel.toml        {file}\n" in reel("doctor").out
 
