@@ -26,6 +26,8 @@ from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Problem, Said, Source, Step
 from reel.requests import Call
 
+# How many messages before the first answer are said again after a prompt that was found after them.
+_OPENING = 100
 # The head of an agent that was just created.
 _CREATED = 1
 
@@ -69,6 +71,8 @@ class Conversation:
         # A prompt for the beginning of a log that is not there yet, or has other messages there: it comes before the
         # next new one.
         self._late: Said | None = None
+        # The messages that were read before any answer; ``None`` once there is one.
+        self._opening: list[Said] | None = []
         # The newest prompt that was read.
         self._prompt: Said | None = None
         # The newest message that was read, and the time of the last one: a fork of it is no newer.
@@ -106,6 +110,8 @@ class Conversation:
 
     def take(self, step: Step) -> None:
         """Process the next step."""
+        if isinstance(step, Back | Middle | Compacted):
+            self._opening = None
         match step:
             case About():
                 self._describing.take(step)
@@ -154,6 +160,9 @@ class Conversation:
     def _takes_prompt(self, prompt: Said) -> bool:
         """Return whether a prompt has its place here and now; one that is there stays where it is."""
         place = self._place_of(prompt.parts[-1].ref)
+        if self._late is not None and self._late.parts == prompt.parts:
+            self._add_late()
+            return False
         is_first = place is None and self._at is None
         # Of a prompt alone no agent is made: a session that was opened and left has nothing else.
         is_late = is_first and (not self.agent or self._log.after(None) is not None)
@@ -175,9 +184,7 @@ class Conversation:
         if half is not None and (parts or self._left or len(said.parts) > 1) and self._log.is_message(half):
             place, parts = self._settled(said, half, parts, at)
         if parts:
-            if self._late is not None:
-                late, self._late = self._late, None
-                self._read(late)
+            self._add_late()
             element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
             if said.metadata:
                 element["provider_metadata"] = said.metadata
@@ -193,8 +200,30 @@ class Conversation:
             if self._log.place_of(part.ref) != place:
                 self._places[part.ref] = place
         if begins and self._log.before(place) == self._base:
+            if self._opening == []:  # messages that an import saw before the prompt
+                early = self._log.following(self._base, place - 1)
+                self._left.update(dict.fromkeys(early, said.parts[-1].ref))
             self._base = place
+        self._note_opening(said)
         self._go_to(place)
+
+    def _note_opening(self, said: Said) -> None:
+        if self._opening is not None and said.role != "system":
+            self._opening.append(said)
+            if said.role != "user" or len(self._opening) > _OPENING:
+                self._opening = None
+
+    def _add_late(self) -> None:
+        """Add a prompt that was found after what it is for: before that, if no answer is there yet, else here."""
+        late, self._late = self._late, None
+        if late is None:
+            return
+        opening = None if self._log.is_answered else self._opening
+        if opening:
+            self._at, self._base, self._opening = None, None, []
+        self._read(late)
+        for said in opening or ():
+            self._read(said)
 
     def _go_to(self, place: int) -> None:
         self._at, self._newest = place, max(place, self._newest)
@@ -239,7 +268,7 @@ class Conversation:
         """
         pieces, left = self._pieces(said.parts, place)
         before = self._log.before(pieces[-1])
-        instead = self._left_behind(before) if before != at else None
+        instead = self._left_behind(pieces[-1]) if before != at else None
         if not rest and instead is None:
             self._left.update(dict.fromkeys(left, said.parts[-1].ref))
             return place, ()
@@ -252,7 +281,7 @@ class Conversation:
         return known, () if known is not None else (*said.parts[:-1], last)
 
     def _left_behind(self, place: int | None) -> str | None:
-        """Return the id of what has taken the place of a message at a place or before it; ``None`` if nothing has."""
+        """Return the id of what has taken the place of a message at a place, or before it; ``None`` if nothing has."""
         first = min(self._left, default=None)
         while first is not None and place is not None and place >= first:
             if (instead := self._left.get(place)) is not None:

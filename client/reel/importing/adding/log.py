@@ -41,6 +41,8 @@ class Log:
         self.head = 0
         # Whether a client other than the importer has changed the conversation.
         self.changed = False
+        # Whether an answer was in the log when it was read.
+        self.is_answered = False
         # The newest message on any branch, or 0.
         self.newest = 0
         # The usage that the importer counted in this log: what it inherited is counted in another one.
@@ -78,6 +80,7 @@ class Log:
             self.usages.note(event, self._refs.get)
         elif kind == "clone":
             self.usages = Usages()
+        self.is_answered = self.is_answered or kind == "assistant"
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))
         self.described.note(event, is_importer=event["client"] == client)

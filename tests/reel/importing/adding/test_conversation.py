@@ -151,9 +151,9 @@ def commands(*steps: Step, **how: Any) -> list[str]:
 
 
 def existing(*refs: str, stored: Stored | None = None) -> Target:
-    """Return an agent with a message for each id, whose seqs begin with 2."""
+    """Return an agent with a message for each id, whose seqs begin with 2; an id with an a is that of an answer."""
     log = Log()
-    log.head = 1
+    log.head, log.is_answered = 1, any(ref.startswith("a") for ref in refs)
     for seq, ref in enumerate(refs, 2):
         log.add(seq, seq, ref, is_message=True)
     row = AgentRow("a1", "tool/demo", "Title", {TAG: "tool/demo"}, True, log.head, 0, 0)
@@ -467,14 +467,26 @@ def test_the_name_of_the_importer() -> None:
 
 
 def test_a_prompt_that_is_found_later() -> None:
-    """A prompt for the beginning replaces nothing that is there: it comes before the next new message, if one comes."""
+    """A prompt for the beginning takes the place of no answer: it comes before the next new message, if one comes."""
     prompt = said("p", role="system")
 
     assert [] == commands(prompt, said("u1"), answer("a1"), target=existing("u1", "a1"))
     assert ["add p over 3", "add u2+a2 over 4"] == commands(
         prompt, said("u1"), answer("a1"), said("u2"), answer("a2"), target=existing("u1", "a1")
     )
-    assert ["add p+a1 over 2"] == commands(prompt, said("u1"), prompt, answer("a1"), target=existing("u1"))
+
+
+def test_a_prompt_that_is_found_before_an_answer() -> None:
+    """What was imported without it is said again after it, and known there later; so it is if the prompt changes."""
+    target = existing("u1")
+    first, second = ((prompt, said("u1"), said("u2"), prompt) for prompt in (said(p, role="system") for p in "pq"))
+
+    assert ["add p over 2 from 2", "add u1 over 4", "add u2 over 5"] == commands(*first, target=target)
+    assert [] == commands(*first, target=target)
+    assert ["add q over 6 from 4", "add u1 over 8", "add u2 over 9"] == commands(*second, target=target)
+    assert ["add a1 over 10"] == commands(*second, answer("a1"), target=target)
+    again = said("u1"), Back(""), said("p", role="system"), said("u2")
+    assert ["read 2", "add p over 2 from 2", "add u2 over 4"] == commands(*again, target=existing("u1"))
 
 
 def test_a_prompt_alone() -> None:

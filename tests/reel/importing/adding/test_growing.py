@@ -60,7 +60,10 @@ def _line_by_line(name: str, write: Callable[[Path, str], object]) -> Story:
 
 def _claude_code(root: Path, ident: str) -> None:
     thought = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
-    made = Transcript(ident).user("u1", "List").answer("a1", thought, "m1").answer("a2", "I look.", "m1")
+    made = Transcript(ident).user("u1", "List").user("u0", "<context/>", isMeta=True)
+    for number, text in enumerate(("You are bri\ufffdf.", "You are brief.")):  # only the second one was sent
+        made.record("attachment", f"s{number}", attachment={"type": "prompt_snapshot", "systemPrompt": [text]})
+    made.answer("a1", thought, "m1").answer("a2", "I look.", "m1")
     made.answer("a3", call("c1"), "m1").answer("a4", call("c2"), "m1").result("r1", "c1", after="a3")
     made.result("r2", "c2", after="a4").answer("b1", thought, "m2", after="r2").answer("b2", "Two.", "m2")
     # Claude Code runs a call while the model writes the next one.
