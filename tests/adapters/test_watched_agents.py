@@ -487,7 +487,7 @@ def until_alike(home: Path, daemon: Daemon) -> tuple[list[str], list[str]]:
 
 
 def _is_deleted(conversation: Kept) -> bool:
-    return not Path(conversation.tags["source"]).exists()
+    return not Path(conversation.tags.get("source", "")).exists()
 
 
 def _shortly(watched: Kept | None, fresh: Kept | None) -> str:
