@@ -16,6 +16,7 @@ from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotF
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
 from reel.importing.adding.described import Described, Describing
+from reel.importing.adding.left_behind import LeftBehind, pieces_of
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
@@ -61,8 +62,7 @@ class Conversation:
         self._describing = Describing(name, target.row)
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
-        # The messages that a whole one has taken the place of, and those that followed them; with the id of that one.
-        self._left: dict[int, str] = {}
+        self._left = LeftBehind()
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         # The head of the log before anything was added.
@@ -201,8 +201,7 @@ class Conversation:
                 self._places[part.ref] = place
         if begins and self._log.before(place) == self._base:
             if self._opening == []:  # messages that an import saw before the prompt
-                early = self._log.following(self._base, place - 1)
-                self._left.update(dict.fromkeys(early, said.parts[-1].ref))
+                self._left.add(self._log.following(self._base, place - 1), said.parts[-1].ref)
             self._base = place
         self._note_opening(said)
         self._go_to(place)
@@ -257,8 +256,8 @@ class Conversation:
     ) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of a message that is in the log, and what is to be added of it.
 
-        A tool writes an answer part by part, so the log may have its first parts alone. The whole message takes their
-        place, and what followed them is said again after it.
+        If the log has its first parts alone, the whole message takes their place; see
+        :mod:`reel.importing.adding.left_behind`.
 
         Args:
             said: the message.
@@ -266,40 +265,19 @@ class Conversation:
             rest: the parts after that.
             at: the message that it follows in its source.
         """
-        pieces, left = self._pieces(said.parts, place)
+        pieces, left = pieces_of(said.parts, place, self._log)
         before = self._log.before(pieces[-1])
-        instead = self._left_behind(pieces[-1]) if before != at else None
+        instead = self._left.instead_of(pieces[-1], self._log) if before != at else None
         if not rest and instead is None:
-            self._left.update(dict.fromkeys(left, said.parts[-1].ref))
+            self._left.add(left, said.parts[-1].ref)
             return place, ()
         self._at = before if instead is None else at
         if rest and (whole := self._whole(said.role, said.parts, besides=(*pieces, *left))) is not None:
             return whole, ()
         last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
-        self._left.update(dict.fromkeys((*pieces, *left), last.ref if rest else instead or ""))
+        self._left.add((*pieces, *left), last.ref if rest else instead or "")
         known = self._log.place_of(last.ref)
         return known, () if known is not None else (*said.parts[:-1], last)
-
-    def _left_behind(self, place: int | None) -> str | None:
-        """Return the id of what has taken the place of a message at a place, or before it; ``None`` if nothing has."""
-        first = min(self._left, default=None)
-        while first is not None and place is not None and place >= first:
-            if (instead := self._left.get(place)) is not None:
-                return instead
-            place = self._log.before(place)
-        return None
-
-    def _pieces(self, parts: tuple[Part, ...], place: int) -> tuple[list[int], list[int]]:
-        """Return the messages with known parts that follow each other up to a place, the last one first; and others.
-
-        An earlier version has stored the rest of a message as another one.
-        """
-        pieces, left = [place], list[int]()
-        for part in reversed(parts):
-            found = self._log.place_of(part.ref)
-            if found is not None and found != pieces[-1]:
-                (pieces if found == self._log.before(pieces[-1]) else left).append(found)
-        return pieces, left
 
     def _whole(self, role: str, parts: tuple[Part, ...], besides: tuple[int, ...] = ()) -> int | None:
         """Return the place of the message that begins with these parts, if the log had it before; ``None`` if not.
