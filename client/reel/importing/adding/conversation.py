@@ -181,7 +181,8 @@ class Conversation:
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
         half = place
-        if half is not None and (parts or self._left or len(said.parts) > 1) and self._log.is_message(half):
+        is_settled = half is not None and bool(parts or self._left) and self._log.is_message(half)
+        if half is not None and is_settled:
             place, parts = self._settled(said, half, parts, at)
         if parts:
             self._add_late()
@@ -195,16 +196,24 @@ class Conversation:
         if place is None:
             self._at = half or self._at
             return
-        # A message is in the log under the id of its last part.
-        for part in said.parts:
-            if self._log.place_of(part.ref) != place:
-                self._places[part.ref] = place
+        self._place_parts(said.parts, place, is_settled=is_settled)
         if begins and self._log.before(place) == self._base:
             if self._opening == []:  # messages that an import saw before the prompt
                 self._left.add(self._log.following(self._base, place - 1), said.parts[-1].ref)
             self._base = place
         self._note_opening(said)
         self._go_to(place)
+
+    def _place_parts(self, parts: tuple[Part, ...], place: int, *, is_settled: bool) -> None:
+        """Note where the parts of a message are: it is in the log under the id of its last one.
+
+        Those that are there under their own, and not before it, were left behind.
+        """
+        for part in parts:
+            if (found := self._log.place_of(part.ref)) != place:
+                self._places[part.ref] = place
+                if found is not None and not is_settled:
+                    self._left.add(pieces_of(parts, place, self._log)[1], parts[-1].ref)
 
     def _note_opening(self, said: Said) -> None:
         if self._opening is not None and said.role != "system":
