@@ -14,6 +14,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.counted.calls import noting
+from tests.counted.requests import requests
 from tests.daemon import Daemon, short_directory, until, until_indexed
 
 pytestmark = pytest.mark.slow
@@ -135,12 +136,6 @@ def test_a_lone_add_of_a_client(client: Client) -> None:
 
     assert CLIENTS_ADD == {name: called[name] for name in CLIENTS_ADD}
     assert called["Python"] <= MOST_CALLS_OF_CLIENT
-
-
-def requests(client: Client) -> Counter[str]:
-    """Return how many requests of each method there were."""
-    seconds = client.stats()["request_seconds"]
-    return Counter({method: sum(seconds[method]["counts"]) for method in seconds if method not in ("hello", "stats")})
 
 
 def test_commits(client: Client, tmp_path: Path) -> None:

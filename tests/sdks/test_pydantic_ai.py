@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, product
 from typing import Any, get_args
 
 import pytest
@@ -17,6 +17,7 @@ from reel.base.strict_json import encode
 from reel.base.values import Numeral
 from reel.sync.client import Client
 from tests.altered import places_in
+from tests.counted.requests import requests
 from tests.daemon import Daemon
 
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
@@ -670,6 +671,56 @@ def test_only_one_creates(store: ReelConversationStore, daemon: Daemon, name: st
     assert [ConversationConflict] == [type(failure) for failure in failures]
     assert [ConversationConflict] * 5 == [type(failure) for failure in refused]
     assert 1 == len(texts(run(store.load(name))))
+
+
+def test_a_save_is_one_request(store: ReelConversationStore, client: Client, name: str) -> None:
+    """What was loaded or saved is saved again without a question; what others did beside it is read first."""
+    saved(store, name, asked("one"))
+    conversation = run(store.load(name))
+
+    def asks(words: str) -> dict[str, int]:
+        before = requests(client)
+        conversation.messages += asked(words)
+        run(store.save(conversation))
+        return dict(requests(client) - before)
+
+    assert [{"commit": 1}] * 2 == [asks("two"), asks("three")]
+    client.add(store.prefix + name, [{"kind": "note", "data_json": '{"by": "another"}'}])
+    assert {"commit": 2, "history": 2, "messages": 1} == asks("four")
+    assert {"commit": 1} == asks("five")
+    assert ["one", "two", "three", "four", "five"] == texts(run(store.load(name)))
+
+
+def test_what_is_saved_was_replaced(store: ReelConversationStore, daemon: Daemon, client: Client, name: str) -> None:
+    """Another process has saved, or deleted or killed the conversation and made another: that is a conflict."""
+    other = ReelConversationStore(socket=daemon.socket)
+
+    def save(place: str) -> None:
+        theirs = run(other.load(place))
+        theirs.messages += asked("theirs")
+        run(other.save(theirs))
+
+    def delete(place: str) -> None:
+        run(other.delete(place))
+
+    def delete_and_begin(place: str) -> None:
+        run(other.delete(place))
+        saved(other, place, asked("another"))
+
+    def kill_and_begin(place: str) -> None:
+        client.kill(store.prefix + place)
+        client.add(store.prefix + place, "another", create=True)
+
+    for replaces, rewritten in product((save, delete, delete_and_begin, kill_and_begin), (False, True)):
+        place = f"{name}-{replaces.__name__}-{rewritten}"
+        mine = saved(store, place, asked("one", "two"))
+        mine.messages = [*asked("changed"), *mine.messages] if rewritten else [*mine.messages, *asked("three")]
+        replaces(place)
+        there = run(other.load(place))
+        with pytest.raises(ConversationConflict):
+            run(store.save(mine))
+        assert there == run(store.load(place))
+    other.close()
 
 
 def test_a_cancelled_save_is_done(store: ReelConversationStore, name: str) -> None:

@@ -13,6 +13,9 @@ at its newest entry. Here
 Other programs write to the agent, too. So a record describes the history only while the newest item is the one that the
 record points at. After that, the conversation itself defines its history, and the record gets a new revision: a save
 that does not know the new revision is a conflict, as if another program had saved.
+
+A store remembers the states that it has read or written, by their revisions. So a save asks nothing: it expects the
+head of the state that it continues, and only if somebody has moved that does it read the record.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, TypeVar
@@ -50,6 +54,7 @@ from reel.integrations.pydantic_ai.entries import (
 from reel.integrations.pydantic_ai.messages import messages_of
 from reel.integrations.pydantic_ai.records import State, begun_by_others, note_data, read_state
 from reel.integrations.worker import Worker
+from reel.replies import Committed
 from reel.requests import Call
 from reel.sync.client import Client
 
@@ -96,8 +101,10 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         self._worker = Worker(socket, autostart=autostart, name="pydantic-ai")
         # The agents of entries that a record named; the framework asks for an entry by its id alone.
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        # The state at a revision: the framework reads it right before it writes.
+        # The state at a revision.
         self._states: OrderedDict[str, State] = OrderedDict()
+        # The revision that is being saved, until its record was read; each task has its own.
+        self._saving: ContextVar[str | None] = ContextVar("saving", default=None)
         # What was loaded or saved last of a conversation.
         self._saved: OrderedDict[str, _Saved] = OrderedDict()
 
@@ -121,7 +128,12 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         """
         if isinstance(conversation, StreamedRunResult):
             conversation = self._streamed(conversation.result, len(conversation.new_messages()))
-        found: list[ConversationEntry] = await super().save(conversation, scope=scope)
+        made = conversation if isinstance(conversation, Conversation) else conversation.conversation
+        before = self._saving.set(made.revision)
+        try:
+            found: list[ConversationEntry] = await super().save(conversation, scope=scope)
+        finally:
+            self._saving.reset(before)
         self._note_saved(conversation if isinstance(conversation, Conversation) else conversation.conversation)
         return found
 
@@ -152,6 +164,10 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation, or ``None`` if there is no such agent."""
+        known = self._at(self._saving.get(), conversation_id)
+        if known is not None:  # it is about to be replaced, which fails if it is not the newest
+            self._saving.set(None)
+            return replace(known.record)
         agent = named(self.prefix, conversation_id).name
         state = await self._worker.run(lambda client: self._state(client, agent, conversation_id))
         return state and state.record
@@ -220,8 +236,15 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             return []
         return await self._worker.run(lambda client: self._history(client, head_id, limit))
 
+    def _at(self, revision: str | None, conversation_id: str) -> State | None:
+        """Return what is remembered of a conversation at a revision."""
+        state = None if revision is None else self._states.get(revision)
+        return None if state is None or state.record.conversation_id != conversation_id else state
+
     def _remember(self, state: State) -> None:
         """Remember a state by its revision, and the locations of the entries that it points at."""
+        # The framework may modify what it receives, or has made.
+        state = state._replace(record=replace(state.record))
         _keep(self._states, state.record.revision, state, _MOST_STATES)
         for entry in (*state.record.branches, state.record.head_id):
             if entry is not None:
@@ -233,8 +256,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         """Return the state of a conversation, and remember it; see :func:`read_state`."""
         state = read_state(client, agent, conversation_id)
         if state is not None:
-            # The framework may modify what it receives.
-            self._remember(state._replace(record=replace(state.record)))
+            self._remember(state)
         return state
 
     def _records(self, client: Client, scope: str | None, limit: int | None) -> list[ConversationRecord]:
@@ -271,23 +293,26 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         agent = named(self.prefix, record.conversation_id)
         tags = agent.tags if record.scope is None else {**agent.tags, _SCOPE: tag_value(record.scope)}
         # If another client has written since, the head has changed.
-        state = None if expected_revision is None else self._states.get(expected_revision)
-        if state is None or state.record.conversation_id != record.conversation_id:
+        state = self._at(expected_revision, record.conversation_id)
+        if state is None:
             state = self._state(client, agent.name, record.conversation_id)
         while True:
             if (None if state is None else state.record.revision) != expected_revision:
                 raise ConversationConflict(record.conversation_id)
             try:
                 if state is not None:
-                    self._replace(client, state, record, entries, tags)
+                    made = self._replace(client, state, record, entries, tags)
                 elif (parent := _parent(record, entries)) is None:
-                    made = requests.create(agent.name, _instructions(entries), tags=tags)
-                    client.commit([made, *_additions(agent.name, record, entries)])
+                    new = requests.create(agent.name, _instructions(entries), tags=tags)
+                    made = client.commit([new, *_additions(agent.name, record, entries)])
                 else:
-                    self._fork(client, parent, record, entries, Named(agent.name, tags))
+                    made = self._fork(client, parent, record, entries, Named(agent.name, tags))
             except (Conflict, Exists, NotFound):
                 state = self._state(client, agent.name, record.conversation_id)
             else:
+                if expected_revision is not None:
+                    self._states.pop(expected_revision, None)
+                self._remember(State(made.agent, made.head, record))
                 return
 
     def _replace(
@@ -297,7 +322,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         record: ConversationRecord,
         entries: Sequence[ConversationEntry],
         tags: dict[str, str],
-    ) -> None:
+    ) -> Committed:
         """Replace the record of a conversation that exists."""
         head, begin = state.head, None
         if (parent := _parent(record, entries)) != state.record.head_id:
@@ -306,7 +331,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         if record.scope != state.record.scope:
             kept = {key: value for key, value in client.agent(state.agent).tags.items() if key != _SCOPE}
             parts.append(requests.change(state.agent, tags={**kept, **tags}))
-        client.commit(parts)
+        return client.commit(parts)
 
     def _fork(
         self,
@@ -315,19 +340,18 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         record: ConversationRecord,
         entries: Sequence[ConversationEntry],
         agent: Named,
-    ) -> None:
+    ) -> Committed:
         """Begin a conversation after an entry of another one: a clone, which is named once it is complete."""
         for uid, seq in self._places_of(client, parent, record.forked_from):
             clone = client.clone(uid, at=seq)
             try:
                 begin = behind(client, clone.id, seq)
                 renamed = requests.change(clone.id, name=agent.name, tags=agent.tags)
-                client.commit([*_additions(clone.id, record, entries, begin), renamed])
+                return client.commit([*_additions(clone.id, record, entries, begin), renamed])
             except BaseException:
                 with suppress(ReelError):
                     client.purge(clone.id)
                 raise
-            return
         raise ConversationConflict(record.conversation_id)
 
     def _delete(self, client: Client, conversation_id: str, expected_revision: str) -> None:
