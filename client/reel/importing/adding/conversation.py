@@ -16,7 +16,7 @@ from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotF
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
 from reel.importing.adding.described import Described, Describing
-from reel.importing.adding.left_behind import LeftBehind, pieces_of
+from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
@@ -280,13 +280,27 @@ class Conversation:
         if not rest and instead is None:
             self._left.add(left, said.parts[-1].ref)
             return place, ()
+        stored = self._stored(pieces) if self._log.is_redacted else None
+        if stored is not None and rest and len(stored) != sum(len(part.blocks) for part in said.parts[: -len(rest)]):
+            return place, rest  # nobody can tell which blocks of the source these are
         self._at = before if instead is None else at
         if rest and (whole := self._whole(said.role, said.parts, besides=(*pieces, *left))) is not None:
             return whole, ()
         last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
         self._left.add((*pieces, *left), last.ref if rest else instead or "")
         known = self._log.place_of(last.ref)
-        return known, () if known is not None else (*said.parts[:-1], last)
+        if known is not None:
+            return known, ()
+        if stored is not None:
+            return None, (last._replace(blocks=stored + [block for part in rest for block in part.blocks]),)
+        return None, (*said.parts[:-1], last)
+
+    def _stored(self, places: list[int]) -> list[Json]:
+        """Return the blocks that messages have in the log, of the last one first: words in it may be redacted."""
+        self.flush()
+        agent = self.agent or self._target.origin
+        calls = [requests.history(agent, since=place - 1, limit=1, inherited=True) for place in reversed(places)]
+        return [block for call in calls for event in self._pipeline.call(call).events for block in blocks_in(event)]
 
     def _whole(self, role: str, parts: tuple[Part, ...], besides: tuple[int, ...] = ()) -> int | None:
         """Return the place of the message that begins with these parts, if the log had it before; ``None`` if not.

@@ -3,12 +3,18 @@
 A tool writes an answer part by part, and an import may look in between. Then the log has the first parts as a message.
 Once there are more, the whole answer takes its place, and what followed the first parts is said again after that, under
 the id that it has at its source and that of the answer. The log alone tells later what was left behind.
+
+Words that were redacted in the meantime stay so: once something was, what is said again is what the log says.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
+from reel.base.strict_json import Json
 from reel.importing.adding.log import Log
 from reel.importing.steps import Part
+from reel.providers.blocks import text
+from reel.said.records import read_row
 
 
 class LeftBehind:
@@ -51,3 +57,11 @@ def pieces_of(parts: Iterable[Part], place: int, log: Log) -> tuple[list[int], l
         if found is not None and found != pieces[-1]:
             (pieces if found == log.before(pieces[-1]) else left).append(found)
     return pieces, left
+
+
+def blocks_in(event: Any) -> list[Json]:
+    """Return the blocks of a message, as an event of the log has them."""
+    if event["kind"] == "system":
+        return [text(event["content"])]
+    parts = read_row(event["kind"], event["content"], event["data_json"])
+    return [] if parts is None else [{**block} for block in parts.content]

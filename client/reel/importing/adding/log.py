@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from reel.importing.adding.described import Described
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
 MOVES = frozenset({"clear", "rewind", "restore", "clone"})
+# What the daemon says of a removal of what nothing can reach any more.
+_PRUNED = "prune"
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
 # An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's. What a clone
@@ -43,6 +46,8 @@ class Log:
         self.changed = False
         # Whether an answer was in the log when it was read.
         self.is_answered = False
+        # Whether words of it were redacted, so that it says something else than the source.
+        self.is_redacted = False
         # The newest message on any branch, or 0.
         self.newest = 0
         # The usage that the importer counted in this log: what it inherited is counted in another one.
@@ -80,6 +85,8 @@ class Log:
             self.usages.note(event, self._refs.get)
         elif kind == "clone":
             self.usages = Usages()
+        elif kind == "redacted":
+            self.is_redacted = self.is_redacted or json.loads(event["data_json"])["by"] != _PRUNED
         self.is_answered = self.is_answered or kind == "assistant"
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))

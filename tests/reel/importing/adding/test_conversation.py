@@ -106,6 +106,10 @@ class Book:
         self.commands.append(f"change {title}".rstrip())
         self.tags.append(tags)
 
+    def _history(self, agent: str, since: int, limit: int, inherited: bool) -> Any:
+        event = {"seq": since + 1, "kind": "system", "content": f"log-{since + 1}", "data_json": None}
+        return SimpleNamespace(events=[event])
+
     def _messages(self, agent: str, since: int, limit: int, at: int) -> Any:
         self.commands.append(f"read {at}")
         said = {
@@ -322,6 +326,19 @@ def test_a_message_that_has_grown_and_is_refused() -> None:
 
     assert ["/history: not imported: it is refused"] == [str(problem) for problem in made.problems]
     assert ["add u2 over 3"] == [command for command in book.commands if command.startswith("add")]
+
+
+def test_a_message_that_has_grown_after_a_redaction() -> None:
+    """What the log says of it stays, and so do its parts if nobody can tell which of them the log has."""
+    target = existing("p1", "u1")
+    target.log.is_redacted = True
+
+    made = commands(answer("p1", "p2"), said("u1"), target=target)
+    assert ["read 3", "add log-2 over 3 from 2", "add log-3 over 5"] == made
+    target = existing("p2")
+    target.log.is_redacted = True
+    assert ["add p3 over 2"] == commands(answer("p1", "p2", "p3"), target=target)
+    assert ["add p4 over 3"] == commands(answer("p1", "p2", "p3", "p4"), target=target)
 
 
 def test_a_message_after_an_older_one() -> None:

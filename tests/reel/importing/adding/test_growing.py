@@ -340,6 +340,30 @@ def test_an_answer_that_is_not_waited_for(
     assert _words(expected) == _words(watched)
 
 
+@pytest.mark.parametrize("by_text", [True, False])
+def test_what_was_redacted_before_an_answer_was_whole(client: Client, tmp_path: Path, *, by_text: bool) -> None:
+    """It stays redacted in the whole answer, and in what is said again after that and after the prompt."""
+    made = Transcript("redacted").user("u1", "It is hunter2.").answer("a1", "So it is hunter2.", "m1")
+    made.answer("a2", call("c1"), "m1").result("r1", "c1", "hunter2")
+    early = [*made.records]
+    made.answer("a3", call("c2"), "m1", after="a2").result("r2", "c2").answer("b1", "Done.", "m2")
+    watch, path = (Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "redacted.jsonl")
+    for records in (early, made.records):
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        watch.look()
+        if records is early:
+            events = [*client.iter_history("claude-code/redacted")]
+            seqs = [event["seq"] for event in events if "hunter2" in json.dumps(event)]
+            found = {"text": "hunter2"} if by_text else {"seqs": seqs}
+            client.call(requests.redact("claude-code/redacted", **found))
+
+    events = [*client.iter_history("claude-code/redacted")]
+    said = [record["kind"] for record in client.iter_conversation("claude-code/redacted")]
+    client.call(requests.purge("claude-code/redacted"))
+    assert ["user", "assistant", "tool_result", "tool_result", "assistant"] == said
+    assert "hunter2" not in json.dumps(events)
+
+
 def _grown(name: str, client: Client, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a story becomes if it is looked at after each of its steps, and what if it is at the end."""
     tool, story = STORIES[name]
