@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -194,3 +195,25 @@ def test_what_a_task_is_writing_comes_before_the_messages(saver: ReelSaver, clie
     redact_what_is_shown(client, f"langgraph/{thread}")
     events = client.iter_history(f"langgraph/{thread}")
     assert [] == [event["seq"] for event in events if SECRET in json.dumps(event)]
+
+
+@pytest.mark.parametrize("size", [10, 5_000_000])
+def test_what_is_queued_for_a_thread_that_another_process_deleted(
+    saver: ReelSaver, client: Client, thread: str, daemon: Daemon, size: int
+) -> None:
+    """Nothing of the thread comes back with a checkpoint, also if the queue does not fit beside it into a request."""
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+    state = empty_checkpoint() | {"channel_values": {"note": SECRET}, "channel_versions": {"note": "1"}}
+    first = saver.put(config, state, {}, {"note": "1"})
+    written = Written(saver._threads, saver.serde, first, [("large", "x" * size)], ("task", ""))
+    with closing(ReelSaver(socket=daemon.socket)) as other:
+        other.delete_thread(thread)
+    state = empty_checkpoint() | {
+        "channel_values": {"note": SECRET, "n": 1},
+        "channel_versions": {"note": "2", "n": "2"},
+    }
+    saver.put(first, state, {}, {"note": "2", "n": "2"})
+    written.withdraw()
+
+    assert [] == [event["seq"] for event in client.iter_history(f"langgraph/{thread}") if SECRET in json.dumps(event)]
+    assert [{"n": 1}] == [found.checkpoint["channel_values"] for found in saver.list(config)]

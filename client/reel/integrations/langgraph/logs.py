@@ -110,11 +110,18 @@ class Logs:
                 thread.posts.withdraw(mine)
 
     def say_queued(self, thread: Thread) -> None:
-        """Add all queued records, as far as they are accepted; whoever queued another one gets its error."""
+        """Add all queued records, as far as they are accepted; whoever queued another one gets its error.
+
+        Raises:
+            NotFound: another client has deleted the thread, so what was to follow the records does not fit any more.
+        """
+        begun = thread.agent
         for each in thread.posts.all():
             if not each.is_added:
                 with suppress(TooLarge, InvalidParams):
                     self._say_all(thread, each)
+        if begun is not None and thread.agent != begun:
+            raise NotFound(f"thread {thread.name} was deleted")
 
     def shrink(self, thread: Thread) -> None:
         """Put the long texts of queued records that do not fit into a request into parts of their own."""
