@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from reel.base.errors import NotFound
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound
 from reel.sync.client import Client
 from tests.daemon import Daemon
 
@@ -311,3 +311,86 @@ def shape(live: Any, config: Any) -> Any:
     state = live.get_state(config)
     values = {key: value for key, value in state.values.items() if key != "messages"}
     return [message.text for message in state.values.get("messages", ())], values, state.next
+
+
+def leads_back(client: Client, name: str, before: int, mark: str) -> list[Callable[[], Any]]:
+    """Return what would lead to what a thread was at a seq, or at a mark."""
+    kind = {"data_json": json.dumps({"to": before})}
+    return [
+        lambda: client.undo(name),
+        lambda: client.undo_turn(name),
+        lambda: client.restore(name, before),
+        lambda: client.clone(name, f"{name}-then", at=before),
+        lambda: client.append(name, [{"kind": "restore", **kind}]),
+        lambda: client.rewind(name, mark),
+    ]
+
+
+def test_a_way_back_to_what_is_gone(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """Whatever would lead before the kept checkpoint is refused, and changes nothing; later steps can be undone."""
+    live, name = new(), f"langgraph/{thread}"
+    run = "7c0f4a52-0000-4000-8000-000000000002"
+    live.invoke({"messages": [HumanMessage("one")], "notes": []}, {**config, "metadata": {"run_id": run}})
+    client.mark(name, "here")
+    between = client.agent(name).head
+    said = client.messages(name, at=between)
+    say(live, config, "two")
+    live.checkpointer.delete_for_runs([run])
+    live.checkpointer.prune([thread])
+    before, history = seen(live, config), [*client.iter_history(name)]
+
+    for go in leads_back(client, name, between, "here"):
+        with pytest.raises((InvalidParams, InvalidMessage), match=r"kept beside the conversation at \d+ was pruned"):
+            go()
+        assert history == [*client.iter_history(name)]
+    assert said.messages == client.messages(name, at=between).messages
+    for each in (live, new()):
+        assert before == seen(each, config)
+    client.add(name, ["from outside"])
+    client.undo(name)
+    client.restore(name, client.agent(name).head)
+    assert before[0].values == new().get_state(config).values
+    say(live, config, "three")
+    kept = client.clone(name, f"{name}-copy")
+    with pytest.raises(InvalidParams, match="was pruned"):
+        client.restore(kept.name, between)
+    client.undo_turn(name)
+    assert before[0].values == new().get_state(config).values
+    client.restore(name, 0)  # a thread that has not begun has nothing that could be pruned
+    assert {} == new().get_state(config).values
+
+
+def test_a_second_prune(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """The checkpoint that a prune kept is gone after the next one, also for who goes back to in between."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "one", "two")
+    live.checkpointer.prune([thread])
+    between = client.agent(name).head
+    say(live, config, "three")
+    live.checkpointer.prune([thread])
+    with pytest.raises(InvalidParams, match="was pruned"):
+        client.restore(name, between)
+    with pytest.raises(InvalidParams, match="was pruned"):
+        client.undo_turn(name)
+    assert 6 == len(new().get_state(config).values["messages"])
+
+
+def test_a_thread_that_others_write_to(
+    new: Callable[[], Any], client: Client, thread: str, config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prune during which somebody always writes ends with an error; the next one removes the rest."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "one", "two")
+    size = stored(client, thread)
+    ask = Client.prune
+
+    def late(*given: Any, **more: Any) -> Any:
+        client.add(name, [{"kind": "note", "content": "meanwhile"}])
+        return ask(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "prune", late)
+        with pytest.raises(Conflict):
+            live.checkpointer.prune([thread])
+    live.checkpointer.prune([thread])
+    assert stored(client, thread) < size / 2

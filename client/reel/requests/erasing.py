@@ -80,13 +80,14 @@ def _read_redacted(result: dict[str, Any]) -> replies.Redacted:
     return read._replace(events=[reply_reader(replies.Place)(place) for place in result["events"]])
 
 
-def prune(
+def prune(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
     before: int | None = None,
     until: int | None = None,
     dry_run: bool | None = None,  # noqa: FBT001 - in the protocol's order
     keep: Sequence[int] | None = None,
     records: Sequence[tuple[int, str]] | None = None,
+    gone: Sequence[tuple[int, int]] | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -104,6 +105,8 @@ def prune(
         keep: seqs at which the conversation stays as it is, for a program that goes back there; 65,536 at most.
         records: what is left of the ``command`` records of a program, as pairs of a seq and JSON; 65,536 at most. Then
             no record goes only because pruned messages name it as a copy.
+        gone: the first and the last seq of positions at which these records are gone, 65,536 pairs at most: the agent
+            cannot go back there. A daemon knows this if its ``features`` name ``gone``.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 

@@ -18,10 +18,9 @@ from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Event
 from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply, Stage
-from reeld.core.state import State
 from reeld.core.superseding import LookBack, has_results
 from reeld.core.validation import Altered, Expected
-from reeld.store import history, states, values
+from reeld.store import going_back, history, states, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
@@ -170,7 +169,7 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         rows = await marked(store, rows, reversed(stage.events), conversation, conversation.tip)
         put_rows = partial(commands.add, stage, rows, added.altered, target.command)
     else:
-        tip = await _tip_before(store, state, added.begin)
+        tip = await _tip_before(store, target, added.begin, is_empty=not rows)
         past = await store.takeover(tip, conversation)
         target.take_over(past)
         before = past.conversation if isinstance(past, Replacement) else conversation
@@ -259,8 +258,12 @@ def _require_values(stage: Stage, expected: Iterable[Expected], seqs: Mapping[st
             )
 
 
-async def _tip_before(store: Store, state: State, seq: int) -> int | None:
+async def _tip_before(store: Store, target: Target, seq: int, *, is_empty: bool) -> int | None:
+    """Return where a conversation goes back to if an entry is replaced; by nothing, it is a way back like an undo."""
+    state = target.state
     conversation = state.conversation
+    if is_empty:
+        await store.read_log(going_back.require_there_before, target.row, seq)
     entry, base = conversation.entry_at(seq), conversation.base
     if entry is not None:
         return conversation.before(entry)

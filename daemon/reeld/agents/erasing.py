@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import anyio
 
-from reel.base.errors import Storage
+from reel.base.errors import InvalidParams, Storage
 from reel.base.light_typing import NamedTuple
 from reel.reading.wording import utc_minute
 from reeld.agents.agent import Agent
@@ -158,7 +158,8 @@ async def prune_log(
     The caller has the eraser's turn, and cleans the file.
 
     Raises:
-        InvalidParams: the log does not have a record that the program names, or more of it would be left than it has.
+        InvalidParams: the log does not have a record or a position that the program names, or more of a record would be
+            left than it has.
         Storage: it cannot be written.
     """
     store, eraser = registry.store, registry.store.eraser
@@ -174,6 +175,8 @@ async def prune_log(
     async with freeing() as lists, locked(registry, options, [agent], affected) as work:
         planned, found = plans[-1], plans[-1].redactions
         stage = work.alone().stage
+        if (last := max((last for _, last in wanted.program.gone), default=0)) > stage.head:
+            raise InvalidParams(f"gone: the log ends at {stage.head}, before {last}", field="gone")
         heirs = await store.read(queries.profiles, sorted(planned.heirs))
         told: Reply = {
             "agent": stage.base.uid,
@@ -193,7 +196,7 @@ async def prune_log(
         erasure = Erasure(Order("prune", stage.base.uid, options.client, time), found.changes, texts=found.texts)
 
         async def decide(number: int, _: Reply) -> Reply:
-            command = commands.redacted(stage, len(found.found), "prune")
+            command = commands.redacted(stage, len(found.found), "prune", wanted.program.gone)
             reply = await work.commit({**told, **stage.reply(command)}, found.decision(number))
             log.info("agent=%s pruned: %d events, for client=%s", stage.base.uid, len(found.found), options.client)
             return reply

@@ -14,7 +14,7 @@ from reeld.core.stretch import Move
 from reeld.core.tree import tip_after
 from reeld.core.undo import UNDOABLE_KINDS, Command, command_of
 from reeld.protocol import converters as to
-from reeld.store import queries, states
+from reeld.store import going_back, queries
 
 
 class Moves:
@@ -106,6 +106,11 @@ class Moves:
         tip, seq = found
         if target not in (None, seq):
             raise InvalidRecord("data_json.target", f"the newest such mark is {seq} there, not {target}")
+        if tip >= 0:
+            try:
+                await self._store.read_log(going_back.require_mark_there, self._target.row, tip)
+            except InvalidParams as error:
+                raise InvalidRecord("data_json.target", error.message) from None
         return tip, {"target": seq} if label is None else {"label": label, "target": seq}
 
     async def _before(self, seq: int) -> int | None:
@@ -151,7 +156,7 @@ class Moves:
         events, number = self._stage.events, seq - self._begin - 1
         if number < 0:
             try:
-                return await self._store.read_log(states.position, self._target.row, seq)
+                return await self._store.read_log(going_back.goal, self._target.row, seq)
             except InvalidParams as error:
                 raise InvalidRecord("data_json.to", error.message) from None
         while number + 1 < len(events) and events[number + 1].command == events[number].command:

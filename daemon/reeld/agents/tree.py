@@ -9,7 +9,7 @@ from reeld.core.conversation import Conversation, Replacement
 from reeld.core.stage import Reply
 from reeld.core.state import info
 from reeld.protocol.params import Mark, Nothing, Restore
-from reeld.store import going_back, states
+from reeld.store import going_back
 from reeld.store.states import Position
 
 
@@ -23,6 +23,7 @@ async def rewind(work: Work, asked: Mark) -> Reply:
     """Go back to a mark."""
     target = work.alone()
     mark = commands.rewind_target(target.stage, target.state, asked.label)
+    await work.store.read_log(going_back.require_mark_there, target.row, mark.id)
     past = await work.store.takeover(mark.id, target.state.conversation)
     target.take_over(past)
     kept = past.kept if isinstance(past, Replacement) else None
@@ -86,5 +87,5 @@ async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversatio
     if at is None or at == state.profile.head:
         return Position(state.profile.head, state.conversation.tip), state.conversation
     require_position(at, state.profile.head, state.profile.name)
-    position = await source.store.read(states.kept_position, source.row, at)
+    position = await source.store.read(going_back.goal, source.row, at)
     return position, await source.store.state(position.tip)

@@ -221,15 +221,17 @@ def require_position(at: int, head: int, name: str) -> None:
         raise InvalidParams(f"at: agent {name} has positions 0 to {head}, not {at}", field="at", head=head)
 
 
-def redacted(stage: Stage, events: int, by: str) -> int:
+def redacted(stage: Stage, events: int, by: str, gone: Sequence[Sequence[int]] = ()) -> int:
     """Log that something was redacted, but not what; return the seq.
 
     Args:
         stage: the events.
         events: how many events have changed.
-        by: how they were selected: ``seqs`` or ``text``.
+        by: how they were selected: ``seqs``, ``text`` or ``prune``.
+        gone: the first and the last of positions at which a program has pruned what it kept there.
     """
-    return stage.put_inert("redacted", stage.next_seq, {"events": events, "by": by})
+    said = {"gone": [[*each] for each in gone]} if gone else {}
+    return stage.put_inert("redacted", stage.next_seq, {"events": events, "by": by, **said})
 
 
 def gone() -> NotFound:

@@ -251,6 +251,17 @@ def many_seqs(value: Any) -> list[int]:
     return [convert(item) for item in value]
 
 
+def stretches(value: Any) -> list[list[int]]:
+    """Convert stretches of positions: a list of the first and the last of each."""
+    if type(value) is not list or len(value) > MAX_EVENTS:
+        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} pairs of seqs, got {_shown(value)}")
+    convert = integer(0)
+    for item in value:
+        if type(item) is not list or len(item) != 2 or convert(item[0]) > convert(item[1]):  # noqa: PLR2004
+            raise InvalidParams(f"expected pairs of a first and a last seq, got {_shown(item)}")
+    return value
+
+
 def records(value: Any) -> dict[int, str]:
     """Convert the records of a program: a list of their seqs, each with what is left of it as the JSON of an object."""
     if type(value) is not list or len(value) > MAX_EVENTS:

@@ -170,6 +170,7 @@ class Prune(NamedTuple):
     dry_run: _Flag = False
     keep: Annotated[list[int], to.many_seqs] | None = None
     records: Annotated[dict[int, str], to.records] | None = None
+    gone: Annotated[list[list[int]], to.stretches] | None = None
 
 
 class Purge(NamedTuple):

@@ -1,5 +1,6 @@
 """Where a conversation goes back to, and how it takes over the state there: each is one job of a reading connection."""
 
+from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation, Takeover
@@ -7,6 +8,9 @@ from reeld.core.reading import Reader
 from reeld.core.undo import Undone
 from reeld.store import queries, states
 from reeld.store.connection import Connection
+from reeld.store.history import lineage
+from reeld.store.pruned import is_gone
+from reeld.store.spans import NEWEST
 from reeld.store.states import Position, SqlLog
 
 
@@ -31,10 +35,47 @@ def way_to(connection: Connection, row: int, at: int, conversation: Conversation
         conversation: the agent's, which must not change meanwhile.
 
     Raises:
-        InvalidParams: the event there was lost by the server, or the state there was pruned.
+        InvalidParams: the event there was lost by the server, or the state there was pruned; or what a program kept.
+    """
+    to = goal(connection, row, at)
+    return Way(to, reader(connection).takeover(to.tip, conversation))
+
+
+def goal(connection: Connection, row: int, at: int) -> Position:
+    """Return the end of the command that a position is in, which an agent may go back to, or begin with as a clone.
+
+    Raises:
+        InvalidParams: as :func:`way_to`, or a program that keeps records in the log has pruned what it had there.
     """
     to = states.kept_position(connection, row, at)
-    return Way(to, reader(connection).takeover(to.tip, conversation))
+    require_there(connection, row, to.at)
+    return to
+
+
+def require_mark_there(connection: Connection, row: int, mark: int) -> None:
+    """Require that what a program had at a mark was not pruned; see :func:`goal`."""
+    found = connection.execute("SELECT agent, seq FROM events WHERE id = ?", (mark,)).fetchone()
+    if found is not None and any(owner == found[0] for owner, _, _ in lineage(connection, row, NEWEST)):
+        require_there(connection, row, found[1])
+
+
+def require_there_before(connection: Connection, row: int, seq: int) -> None:
+    """Require that what a program had before the command of an event was not pruned; see :func:`goal`."""
+    for owner, _, upto in lineage(connection, row, NEWEST) if seq > 0 else ():
+        found = connection.execute("SELECT command FROM events WHERE agent = ? AND seq = ?", (owner, seq)).fetchone()
+        if found is not None and seq <= upto:
+            require_there(connection, row, found[0] - 1)
+
+
+def require_there(connection: Connection, row: int, at: int) -> None:
+    """Require that what a program had at a position of an agent's past was not pruned; see :func:`goal`."""
+    if is_gone(connection, lineage(connection, row, NEWEST), at):
+        raise InvalidParams(
+            f"at: what a program kept beside the conversation at {at} was pruned, and cannot be brought back;"
+            " messages and replay still read what was said",
+            field="at",
+            seq=at,
+        )
 
 
 def undo(connection: Connection, row: int, head: int, conversation: Conversation) -> tuple[int, Way] | None:

@@ -78,10 +78,12 @@ class Program(NamedTuple):
     Args:
         keep: seqs of the log at which the conversation stays as it is.
         records: what is left of each of its records, as JSON, by their seqs; ``None`` if it says nothing of them.
+        gone: the first and the last seq of positions that the agent cannot go back to, because of these records.
     """
 
     keep: Sequence[int] = ()
     records: Mapping[int, str] | None = None
+    gone: Sequence[Sequence[int]] = ()
 
 
 class Pruned(NamedTuple):

@@ -33,7 +33,7 @@ PROTOCOL = {
     "change": "agent name? title? tags? *",
     "commit": "parts key?",
     "redact": "agent seqs? text? dry_run? backups? *",
-    "prune": "agent before? until? dry_run? keep? records? *",
+    "prune": "agent before? until? dry_run? keep? records? gone? *",
     "purge": "agent cascade? force? dry_run? backups? also? *",
     "retention": "dry_run? now?",
     "purged": "ids",

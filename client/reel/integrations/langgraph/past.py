@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
-from itertools import takewhile
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from reel.base.light_typing import NamedTuple
@@ -137,6 +137,22 @@ class Past:
             if is_there and (known is None or made.id >= known.id):
                 newest[made.space] = made
         return newest.values()
+
+    def stretches(self, is_among: Callable[[Checkpoint], bool]) -> list[tuple[int, int]]:
+        """Return the stretches of the log that lead back to some checkpoints of the graph: the first and the last seq.
+
+        The end of the log is in none.
+
+        Args:
+            is_among: whether a checkpoint is one of them.
+        """
+        made: list[tuple[int, int]] = []
+        for point, following in pairwise(self._points):
+            wanted, _, _ = self._place_to_stay(point)
+            if point.seq < following.seq and wanted is not None and is_among(wanted):
+                begin = made.pop()[0] if made and made[-1][1] == point.seq - 1 else point.seq
+                made.append((begin, following.seq - 1))
+        return made
 
     def _place_to_stay(self, point: _Point) -> tuple[Checkpoint | None, int, str | None]:
         """Return the checkpoint at which the graph stays at a point, the last seq that it has then, and its next step.

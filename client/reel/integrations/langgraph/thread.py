@@ -376,6 +376,10 @@ class Thread:
             if node.record["kind"] == "mark":
                 yield from self._past.newest_at(node.place, there)
 
+    def gone(self) -> list[tuple[int, int]]:
+        """Return the stretches of the log that lead back to checkpoints that are hidden."""
+        return self._past.stretches(lambda made: (made.space, made.id) in self.hidden)
+
     def taken_back(self) -> list[Checkpoint]:
         """Return the checkpoints that were taken back with the conversation."""
         return [made for made in self.by_seq.values() if not self._past.has(made.seq, made.data)]

@@ -17,6 +17,8 @@ from reel.integrations.langgraph.writing import Writer
 
 # The most seqs, and the most records, that one request names.
 MAX_KEPT: Final = 65_536
+# How often a prune is tried while others write to the thread.
+_ATTEMPTS: Final = 10
 
 
 class Keeper:
@@ -51,30 +53,35 @@ class Keeper:
         Args:
             thread: the thread.
             messages: whether messages go as well that neither a checkpoint nor anything else has.
+
+        Raises:
+            Conflict: others wrote to the thread during each attempt; the next prune removes it.
         """
         server = self._logs.client.server or self._logs.client.connect().server
-        if server is None or "prune" not in server.features or thread.agent is None:
+        if server is None or "gone" not in server.features or thread.agent is None:
             return
-        is_done = False
+        is_done, attempts = False, 0
         while not is_done:
             self._logs.read(thread)
+            attempts += 1
             try:
                 self._free_at(thread, messages=messages)
                 is_done = True
             except Conflict:
-                pass
+                if attempts == _ATTEMPTS:
+                    raise
 
     def _free_at(self, thread: Thread, *, messages: bool) -> None:
         """Remove it if the log is still as it was read."""
-        left = Left(thread, self._reader)
+        left, gone = Left(thread, self._reader), thread.gone()
         keep = thread.tips(left.kept) if messages else []
         messages = messages and len(keep) <= MAX_KEPT
         head, before = thread.head, thread.head + 1 if messages else 1
-        for part in self._parts(left.records(), self._logs.limit() - len(packb(keep))):
+        for part in self._parts(left.records(), self._logs.limit() - len(packb([keep, gone]))):
             done = self._logs.client.prune(
-                thread.name, before, keep=keep if messages else [], records=part, if_seq=head
+                thread.name, before, keep=keep if messages else [], records=part, gone=gone, if_seq=head
             )
-            head = done.head
+            head, gone = done.head, []
 
     @staticmethod
     def _parts(records: Iterable[tuple[int, str]], room: int) -> Iterator[list[tuple[int, str]]]:
@@ -92,7 +99,11 @@ class Keeper:
         yield part
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove the checkpoints of runs, in all threads; their messages stay."""
+        """Remove the checkpoints of runs, in all threads; their messages stay.
+
+        Raises:
+            Conflict: others wrote to a thread all the time.
+        """
         runs = set(run_ids)
         for _, thread in [*self._logs.all()] if runs else []:
             with thread.lock:
@@ -106,6 +117,9 @@ class Keeper:
         """Remove all checkpoints but the newest of each namespace, or delete threads.
 
         Those that a mark or a redo leads to stay.
+
+        Raises:
+            Conflict: others wrote to a thread all the time.
         """
         if strategy not in ("keep_latest", "delete"):
             raise InvalidParams(f"strategy: expected keep_latest or delete, got {strategy!r}", field="strategy")

@@ -77,7 +77,7 @@ def prune(services: Services, _call: Call, agent: Agent, options: CommandOptions
         if (given.before is None) == (given.until is None):
             raise InvalidParams("prune needs before or until, and not both", field="before")
         wanted = erasing.Prunable(
-            Point(given.before, given.until), Program(given.keep or (), given.records), given.dry_run
+            Point(given.before, given.until), Program(given.keep or (), given.records, given.gone or ()), given.dry_run
         )
         return await erasing.prune(services.registry, _ContentHolders(services), options, agent, wanted)
 

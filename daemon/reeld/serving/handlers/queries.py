@@ -83,6 +83,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "edits",
             "append_together",
             "prune",
+            "gone",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -265,6 +265,49 @@ async def test_records_that_a_clone_has(connect: Connect) -> None:
         assert [record["data_json"], "{}"] == [data for kind, _, data in await logged(peer, "a") if kind == "command"]
 
 
+async def test_positions_that_are_gone(connect: Connect) -> None:
+    """Nothing leads there any more, in the agent and later clones; what was said can be read, and all else works."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "plugh"})}
+        await peer.call("add", "a", [record, "one"], {"create": True})  # 2, 3
+        await peer.call("mark", "a", "m")  # 4
+        await peer.call("add", "a", ["two", "three"])  # 5, 6
+        await peer.call("clone", "a", "before")
+        await peer.call("add", "a", [record])  # 7
+        await peer.call("prune", "a", {"before": 1, "records": [[7, "{}"]], "gone": [[3, 4], [7, 7]]})  # 8
+        await peer.call("add", "b", ["of another"], {"create": True})
+        await peer.call("clone", "a", "later")
+        to = encode({"to": 4})
+        ways = [
+            ("restore", {"at": 3}),
+            ("restore", {"at": 7}),
+            ("rewind", {"label": "m"}),
+            ("add", {"messages": [], "from": 5}),
+            ("clone", {"name": "c", "at": 4}),
+            ("append", {"events": [{"kind": "restore", "data_json": to}]}),
+            ("append", {"events": [{"kind": "rewind", "data_json": encode({"label": "m"})}]}),
+        ]
+        for agent in ("a", "later"):
+            log = await logged(peer, agent)
+            for method, given in ways if agent == "later" else [*ways, ("undo", {})]:
+                (refused,) = await peer.ask((method, agent, given))
+                assert "what a program kept beside the conversation at" in str(refused), (method, agent)
+                assert log == await logged(peer, agent)
+        assert ["one"] == [
+            each["content"][0]["text"] for each in (await peer.call("messages", "a", {"at": 3}))["messages"]
+        ]
+        for agent in ("a", "later", "before"):
+            await peer.call("add", agent, ["four"])
+            await peer.call("undo", agent)
+        await peer.call("restore", "a", 6)
+        await peer.call("add", "a", ["five"], {"from": 5})
+        await peer.call("rewind", "before", "m")
+        await peer.call("undo", "before")
+        await peer.call("restore", "before", 3)
+        assert await intact(peer)
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -275,6 +318,11 @@ async def test_records_that_a_clone_has(connect: Connect) -> None:
         ({"records": [["2", "{}"]]}, "records: expected pairs of a seq and JSON, got a list"),
         ({"records": {}}, "records: expected a list of at most 65536 pairs of seq and JSON, got a map"),
         ({"keep": [0]}, "keep: must be between 1 and"),
+        ({"gone": [[1, 5]]}, "gone: the log ends at 4, before 5"),
+        ({"gone": [[2, 1]]}, "gone: expected pairs of a first and a last seq, got"),
+        ({"gone": [[1]]}, "gone: expected pairs of a first and a last seq, got"),
+        ({"gone": [[-1, 1]]}, "gone: must be between 0 and"),
+        ({"gone": 5}, "gone: expected a list of at most 65536 pairs of seqs, got an integer"),
         ({"keep": 5}, "keep: expected a list of at most 65536 seqs, got an integer"),
     ],
 )
