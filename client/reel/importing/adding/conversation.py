@@ -8,7 +8,7 @@ The commands are sent without waiting for replies. Their seqs are known in advan
 only if no other client has written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reel import requests
@@ -317,13 +317,20 @@ class Conversation:
         following = [place for place in following if place not in besides]
         blocks = _comparable([block for part in parts for block in part.blocks]) if following else []
         for place in following:
-            page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))
-            for message in page.messages:
+            for message in self._messages_at(place):
                 content = message["content"]
                 is_part = role == message["role"] and len(blocks) < len(content)
                 if is_part and blocks == _comparable(content[: len(blocks)]):
                     return place
         return None
+
+    def _messages_at(self, place: int) -> Sequence[Any]:
+        """Return the message at a place; none if what the conversation was there was pruned."""
+        try:
+            page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))
+        except InvalidParams:
+            return ()
+        return [*page.messages]
 
     def _keep(self, kept: Kept) -> None:
         if (place := self._log.place_of(kept.ref)) is not None:

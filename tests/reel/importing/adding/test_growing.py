@@ -364,6 +364,25 @@ def test_what_was_redacted_before_an_answer_was_whole(client: Client, tmp_path: 
     assert "hunter2" not in json.dumps(events)
 
 
+def test_a_branch_beside_one_that_was_pruned(client: Client, tmp_path: Path) -> None:
+    """What was pruned is not read again to see whether it is what the source says."""
+    made = Transcript("pruned").user("u1", "List").answer("a1", "One", "m1").user("u2", "Wrong")
+    made.user("u3", "Right", after="a1").answer("a3", "Two", "m3")
+    early = len(made.records)
+    made.user("u4", "Better", after="a1").answer("a4", "Three", "m4")
+    watch, path = (Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "pruned.jsonl")
+    for number in (early, len(made.records)):
+        path.write_text("".join(made.lines()[:number]))
+        watch.look()
+        if number == early:
+            head = client.agent("claude-code/pruned").head
+            assert 1 == client.call(requests.prune("claude-code/pruned", before=head)).pruned
+
+    said = [record["content"] for record in client.iter_conversation("claude-code/pruned")]
+    client.call(requests.purge("claude-code/pruned"))
+    assert ["List", "One", "Better", "Three"] == said
+
+
 def _grown(name: str, client: Client, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a story becomes if it is looked at after each of its steps, and what if it is at the end."""
     tool, story = STORIES[name]
