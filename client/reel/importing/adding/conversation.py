@@ -245,7 +245,8 @@ class Conversation:
         place = self._at
         if not self.agent or place is None or place == self._log.tip:
             return
-        if self._newest == self._log.newest and self._log.state_with(place)[1] == place:
+        is_newer = self._newest == self._log.newest
+        if is_newer and self._log.state_with(place)[1] == place and self._kept_at(place) == place:
             self._restore(place)
 
     def _place_of(self, ref: str) -> int | None:
@@ -436,10 +437,29 @@ class Conversation:
         """Go to the place of the next message, which replaces what follows there."""
         following = self._log.after(self._at)
         if following is None and self._at is not None:
+            self._at = self._kept_at(self._at)
+            following = self._log.after(self._at)
+        if following is None and self._at is not None and self._at != self._log.tip:
             self._restore(self._at)
             following = self._log.after(self._at)
         if following is not None:
             self._log.go_to(self._at, self._open_stretch().replace(following))
+
+    def _kept_at(self, place: int | None) -> int | None:
+        """Return a place, or the last one before it at which the conversation can be brought back: some was pruned."""
+        if self._log.is_pruned:
+            self.flush()
+            while place is not None and not self._can_restore(place):
+                place = self._log.before(place)
+        return place
+
+    def _can_restore(self, place: int) -> bool:
+        seq, _ = self._log.state_with(place)
+        try:
+            self._pipeline.call(requests.messages(self.agent or self._target.origin, limit=1, at=seq))
+        except InvalidParams:
+            return False
+        return True
 
     def _restore(self, place: int) -> None:
         """Go back to the end of the command that added a message."""
@@ -450,6 +470,8 @@ class Conversation:
         """Create the agent if it does not exist; clone it if it must not be written to."""
         if self.agent:
             return
+        if self._target.origin:
+            self._at = self._kept_at(self._at)
         if self._target.origin and self._at is not None:
             sent = self._sent if self._pipeline.knows("clone_sent") else None
             info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at, sent=sent))

@@ -48,6 +48,8 @@ class Log:
         self.is_answered = False
         # Whether words of it were redacted, so that it says something else than the source.
         self.is_redacted = False
+        # Whether something of it was pruned, so that not every state can be brought back.
+        self.is_pruned = False
         # The newest message on any branch, or 0.
         self.newest = 0
         # The usage that the importer counted in this log: what it inherited is counted in another one.
@@ -86,7 +88,8 @@ class Log:
         elif kind == "clone":
             self.usages = Usages()
         elif kind == "redacted":
-            self.is_redacted = self.is_redacted or json.loads(event["data_json"])["by"] != _PRUNED
+            is_pruned = json.loads(event["data_json"])["by"] == _PRUNED
+            self.is_pruned, self.is_redacted = self.is_pruned or is_pruned, self.is_redacted or not is_pruned
         self.is_answered = self.is_answered or kind == "assistant"
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reel.base.errors import Conflict, InvalidMessage, ReelError
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, ReelError
 from reel.base.strict_json import Json
 from reel.importing.adding import stretch
 from reel.importing.adding.conversation import Conversation
@@ -47,10 +47,16 @@ class Book:
         elsewhere: how many events somebody else writes with each command.
         log: the events of a clone.
         message: what is read instead of a message of the user.
+        pruned: states that cannot be brought back.
     """
 
     def __init__(
-        self, refused: str = "-", elsewhere: int = 0, log: Sequence[Any] = (), message: Json | None = None
+        self,
+        refused: str = "-",
+        elsewhere: int = 0,
+        log: Sequence[Any] = (),
+        message: Json | None = None,
+        pruned: Sequence[int] = (),
     ) -> None:
         self.commands: list[str] = []
         self.features = {"clone_sent"}
@@ -61,6 +67,7 @@ class Book:
         self._elsewhere = elsewhere
         self._log = log
         self._message = message or {}
+        self._pruned = pruned
 
     def submit(self, call: Call[Any], take: Any) -> None:
         """Carry out a command."""
@@ -110,7 +117,9 @@ class Book:
         event = {"seq": since + 1, "kind": "system", "content": f"log-{since + 1}", "data_json": None}
         return SimpleNamespace(events=[event])
 
-    def _messages(self, agent: str, since: int, limit: int, at: int) -> Any:
+    def _messages(self, agent: str, limit: int, at: int, since: int = 0) -> Any:
+        if at in self._pruned:
+            raise InvalidParams("at: it cannot be brought back")
         self.commands.append(f"read {at}")
         said = {
             "role": "user",
@@ -220,6 +229,20 @@ def test_going_back_within_a_command() -> None:
     assert ["create tool/demo", "add u1+a1+a2 over 1", "add a3 over 4 from 4"] == commands(
         said("u1"), answer("a1"), answer("a2"), Back("a1"), answer("a3")
     )
+
+
+def test_going_back_to_what_was_pruned() -> None:
+    """A message follows the last one that is left, and a step back at the end is none."""
+    steps: list[Step] = [said("u1"), said("u2"), Back("u1"), said("u3"), Back("u2")]
+    target = existing("u1", "u2")
+    assert ["add u3 over 3 from 3", "restore 3 over 5"] == commands(*steps, target=target)[1:]
+    commands(*steps[:3], said("u3"), target=target)
+    target.log.is_pruned = True
+
+    for following, expected in ((), []), ((said("u4"),), ["add u4 over 7 from 5"]):
+        book = Book(pruned=[3])
+        read(*steps, *following, book=book, target=target)
+        assert expected == [one for one in book.commands if not one.startswith(("change", "read"))]
 
 
 def test_going_back_at_the_end() -> None:

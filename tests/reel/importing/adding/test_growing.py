@@ -364,22 +364,26 @@ def test_what_was_redacted_before_an_answer_was_whole(client: Client, tmp_path: 
     assert "hunter2" not in json.dumps(events)
 
 
-def test_a_branch_beside_one_that_was_pruned(client: Client, tmp_path: Path) -> None:
-    """What was pruned is not read again to see whether it is what the source says."""
+@pytest.mark.parametrize("after", ["a1", "u2"])
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_branch_that_was_pruned(client: Client, tmp_path: Path, after: str, *, is_changed: bool) -> None:
+    """What comes beside it or goes on from it is imported; what was pruned stays away, also if others have written."""
     made = Transcript("pruned").user("u1", "List").answer("a1", "One", "m1").user("u2", "Wrong")
     made.user("u3", "Right", after="a1").answer("a3", "Two", "m3")
     early = len(made.records)
-    made.user("u4", "Better", after="a1").answer("a4", "Three", "m4")
+    made.user("u4", "Better", after=after).answer("a4", "Three", "m4")
     watch, path = (Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "pruned.jsonl")
+    name = "claude-code/pruned"
     for number in (early, len(made.records)):
         path.write_text("".join(made.lines()[:number]))
         watch.look()
         if number == early:
-            head = client.agent("claude-code/pruned").head
-            assert 1 == client.call(requests.prune("claude-code/pruned", before=head)).pruned
+            if is_changed:
+                client.add(name, "Thanks")
+            assert 1 == client.call(requests.prune(name, before=client.agent(name).head)).pruned
 
-    said = [record["content"] for record in client.iter_conversation("claude-code/pruned")]
-    client.call(requests.purge("claude-code/pruned"))
+    said = [record["content"] for record in client.iter_conversation(f"{name}@2" if is_changed else name)]
+    watch.purge(name)
     assert ["List", "One", "Better", "Three"] == said
 
 
