@@ -204,9 +204,10 @@ class Thread:
         place = after if after == _START else self._places[after]
         if place < 0:
             return False
-        left_behind = {self._kinds[message] for message in self._path[place + 1 :]}
         same = _kind_of(record) if record.answer else _JOINS
-        return left_behind <= {_JOINS, same, *self._answers_up_to(place)}
+        left_behind = {self._kinds[message] for message in self._path[place + 1 :]} - {_JOINS, same}
+        # Most often nothing is left to look for: a turn may have thousands of messages.
+        return not left_behind or left_behind <= {*self._answers_up_to(place)}
 
     def _answers_up_to(self, place: int) -> Iterator[int]:
         """Yield the answers to the last prompt that end at a place or continue after it."""
