@@ -17,7 +17,7 @@ class ItemCopy:
 
     A framework reads the whole history before each turn. Reading 10,000 items takes the client 50 ms of CPU time, and
     the daemon 20 ms, or 200 ms the first time. Reading only the new items, and parsing the rest, takes 20 ms. The copy
-    is discarded whenever :class:`NewItems` reads all items again.
+    is discarded whenever :class:`NewItems` reads all items again. What the program adds itself, it has already.
 
     Args:
         agent: the agent's name.
@@ -44,9 +44,16 @@ class ItemCopy:
             self._stamps += [(item["seq"], item["time"]) for item in found]
         return [item for read in self._read_items for item in parse(read)]
 
-    def note(self, added: AddedItems) -> None:
-        """Note items that this program has added to the end; see :meth:`NewItems.note`."""
-        self._new.note(added)
+    def note(self, text: str, added: AddedItems) -> None:
+        """Keep items that this program has added to the end, so that the next read need not fetch them.
+
+        Args:
+            text: the items, as the JSON of a list.
+            added: the reply.
+        """
+        if self._new.keep(added):
+            self._read_items.append(text)
+            self._stamps += [(seq, added.time) for seq in added.seqs]
 
     def stamps(self) -> tuple[str, list[Stamp]]:
         """Return the agent's id, and the stamp of each item that was read."""

@@ -70,6 +70,18 @@ class NewItems:
         if known is not None and (added.agent, added.command) == (known.agent, known.head + 1):
             self._state = known._replace(head=added.head)
 
+    def keep(self, added: AddedItems) -> bool:
+        """Note items that this program has added to the end, and return whether it may keep them.
+
+        If so, the next read does not return them. If somebody else has written before them, it does.
+        """
+        self.note(added)
+        known = self._state
+        if known is None or known.head != added.head:
+            return False
+        self._state = known._replace(seq=added.head)
+        return True
+
     @property
     def agent(self) -> str:
         """The id of the agent that was read; empty if none was."""

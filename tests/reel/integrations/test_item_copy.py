@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 
 import reel
+from reel import requests
 from reel.base.values import Numeral
 from reel.integrations.item_copy import ItemCopy
 from reel.sync.client import Client
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 FORMAT = "openai-responses"
 _NUMBERS = count()
-CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "id": "fc_1"}
+CALL: dict[str, object] = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "id": "fc_1"}
 
 
 @pytest.fixture
@@ -37,6 +38,12 @@ def whole(client: Client, agent: str) -> list[object]:
     return [found["item"] for found in client.iter_items(agent, FORMAT)]
 
 
+def add(client: Client, copy: ItemCopy, items: list[dict[str, object]]) -> None:
+    """Add items as a session does."""
+    call = requests.add_items(copy._new._agent, items, FORMAT)
+    copy.note(call.params["items"], client.call(call))
+
+
 def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
     """A second read has the items of the first, and those that were added since."""
     agent = copy._new._agent
@@ -47,6 +54,34 @@ def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
     assert whole(client, agent) == second == copy.read(client)
     assert first == second[:1]
     assert [1, 2] == [len(json.loads(items)) for items in copy._read_items]
+
+
+def test_what_it_adds_is_not_read(client: Client, copy: ItemCopy) -> None:
+    """What a program adds itself is in its copy, unless others have written before that."""
+    agent = copy._new._agent
+
+    def fetched() -> list[object]:
+        is_everything, found = copy._new.read(client)
+        assert not is_everything
+        return [json.loads(item["item_json"]) for item in found]
+
+    copy.read(client)
+    add(client, copy, [CALL, {**said("big"), "n": Numeral("1e400")}])
+    add(client, copy, [said("own")])
+    assert [] == fetched()
+    assert whole(client, agent) == copy.read(client)
+    client.add(agent, "theirs")
+    add(client, copy, [said("behind")])
+    assert [said("theirs"), said("behind")] == fetched()
+
+
+@pytest.mark.parametrize("text", ["NUL \0", "lone \ud800", "wide \u2028 \U0001f4fc"])
+def test_what_it_adds_comes_back_as_it_is(client: Client, copy: ItemCopy, text: str) -> None:
+    """Characters that messages cannot have are in the items that come back, and so in the copy."""
+    copy.read(client)
+    add(client, copy, [said(text), {**CALL, "arguments": json.dumps({"text": text})}])
+
+    assert whole(client, copy._new._agent) == copy.read(client)
 
 
 def test_another_connection(client: Client, copy: ItemCopy) -> None:
@@ -88,7 +123,7 @@ def test_any_history(client: Client, copy: ItemCopy) -> None:
                     case 6:
                         client.restore(agent, chance.randrange(client.agent(agent).head + 1))
                     case 7:
-                        copy.note(client.add_items(agent, [said(f"own {number}")], FORMAT))
+                        add(client, copy, [said(f"own {number}"), CALL])
                     case _:
                         client.add_items(agent, [said(f"item {number}"), CALL], FORMAT)
 

@@ -257,9 +257,10 @@ class ReelSession:
         except NotFound:
             # Not with `create` right away: that would start over under the name of a killed agent.
             added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
-        self._copy.note(added)
+        text = adding.params["items"]
+        self._copy.note(text, added)
         if len(items) <= _AHEAD:  # popping newly added items, as after a failed run, needs no read
-            self._newest = _Newest(added.agent, added.head, partial(_found, adding.params["items"], added))
+            self._newest = _Newest(added.agent, added.head, partial(_found, text, added))
 
     def _pop(self, client: Client) -> Any | None:
         while True:
