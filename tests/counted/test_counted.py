@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reel import requests as calls
 from reel.sync.client import Client
 from tests.counted.calls import noting
 from tests.counted.requests import requests
@@ -34,6 +36,9 @@ LONE_ADD = {
     # The wait for locks is turned off and on, BEGIN, the head of the agent, the event, its key, COMMIT.
     "Cursor.execute": 7,
 }
+# What it calls for a command that adds messages to one agent, each with a reference, and a note, as frameworks do.
+# Three events are two statements; and the references are looked up in the loop: the agent's source, and its events.
+ADD_WITH_REFERENCES = {**LONE_ADD, "Cursor.execute": 8, "_FunctionRunner.execute": 2}
 # Calls of Python's functions for it: 190 were counted. Each takes about a third of a microsecond.
 MOST_CALLS = 210
 # What the client's thread calls for it.
@@ -118,6 +123,19 @@ def test_a_lone_add(daemon: CountingDaemon, client: Client) -> None:
 
     assert LONE_ADD == {name: counts[name] for name in LONE_ADD}
     assert counts["Python"] <= MOST_CALLS
+
+
+def test_an_add_with_references(daemon: CountingDaemon, client: Client) -> None:
+    """Messages that are left out if they are known wake no thread either, also as parts of one command."""
+    numbers = count()
+
+    def save() -> None:
+        said: list[Any] = [{"role": "user", "content": "hello", "ref": f"r{next(numbers)}"} for _ in range(2)]
+        client.commit([calls.add("demo", said), calls.add("demo", [{"kind": "note", "data_json": "{}"}])])
+
+    counts = least(daemon.counts, save)
+
+    assert ADD_WITH_REFERENCES == {name: counts[name] for name in ADD_WITH_REFERENCES}
 
 
 def test_a_lone_add_of_a_client(client: Client) -> None:

@@ -1,9 +1,9 @@
 """The command ``add`` in its general form: rows that may be there already, that replace others, or for a new agent.
 
-An add that needs no look-up is a ``Write`` in its agent's mailbox instead.
+A plain add is a ``Write`` in its agent's mailbox instead.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,13 +17,15 @@ from reeld.core import commands, standing
 from reeld.core.conversation import Conversation, Replacement
 from reeld.core.events import Event
 from reeld.core.rows import CheckedRow
-from reeld.core.stage import Reply, Stage
+from reeld.core.stage import NotInMemory, Reply, Stage
 from reeld.core.superseding import LookBack, has_results
 from reeld.core.validation import Altered, Expected
 from reeld.store import going_back, history, states, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
+# So many references are looked up at once, 3 us each.
+_FEW = 32
 
 
 class Addition(NamedTuple):
@@ -52,9 +54,9 @@ class Addition(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can share a transaction with other additions: it has few rows, and needs no look-up."""
-        looks_up = self.refs or self.expected or self.begin is not None or self.stands is not None
-        return not looks_up and not many_rows.are_many(len(self.rows))
+        """Whether it can share a transaction with other additions: it has few rows, and looks up few references."""
+        looks_up = self.expected or self.begin is not None or self.stands is not None
+        return not looks_up and len(self.refs) <= _FEW and not many_rows.are_many(len(self.rows))
 
     @property
     def is_reply_usual(self) -> bool:
@@ -78,6 +80,43 @@ class Addition(NamedTuple):
         for seq, number in enumerate(added, reply["first"]):
             seqs.setdefault(number, seq)
         return {**reply, "seqs": [seqs[number] for number in sorted(seqs)]}
+
+
+def put_plain(store: Store, stage: Stage, added: Addition, command: int | None = None) -> Reply:
+    """Stage a plain addition behind what is staged already.
+
+    Args:
+        store: has the agent's log.
+        stage: what is staged.
+        added: the addition.
+        command: the seq of the command that it is part of, if that has begun already.
+
+    Raises:
+        NotInMemory: something has to be looked for in the log; nothing was staged.
+        ReelError: it cannot be added there; nothing was staged.
+    """
+    require_new(store, stage, added.refs)
+    return added.complete(commands.add(stage, stage.marked(added.rows), added.altered, command), {})
+
+
+def require_new(store: Store, stage: Stage, refs: Collection[str]) -> None:
+    """Require that no reference is staged, or in the agent's past: rows with those are left out.
+
+    Raises:
+        NotInMemory: one is, or that cannot be found out without awaiting it.
+    """
+    if refs:
+        staged = {event.origin.ref for event in stage.events if event.origin is not None}
+        if not staged.isdisjoint(refs) or store.at_once(history.known, stage.base.row, refs) != {}:
+            raise NotInMemory
+
+
+async def those_known(store: Store, row: int, refs: Collection[str]) -> dict[str, int]:
+    """Return the references that are in an agent's past, and the seq of each."""
+    found = store.at_once(history.known, row, refs) if 0 < len(refs) <= _FEW else None
+    if found is None:
+        found = await store.read_log(history.known, row, refs) if refs else {}
+    return found
 
 
 async def add(work: Work, added: Addition, on_staged: Callable[[], None] = lambda: None) -> Reply:
@@ -157,7 +196,7 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
             _require_values(
                 stage, added.expected, await store.read_log(values.seqs_of, target.row, state.profile.head, keys)
             )
-        found = await store.read_log(history.known, target.row, added.refs) if added.refs else {}
+        found = await those_known(store, target.row, added.refs)
         there = {added.refs[ref]: seq for ref, seq in found.items()}
     rows, late = added.without(there), 0
     if added.stands is not None:

@@ -13,7 +13,7 @@ from reeld.agents.moves import Moves
 from reeld.core.rows import CheckedRow
 from reeld.core.stage import Reply
 from reeld.core.stretch import Stretch, StretchCommand, refused
-from reeld.store import history, queries
+from reeld.store import queries
 from reeld.store.store import Store
 
 
@@ -44,7 +44,7 @@ async def _require_new(store: Store, target: Target, refs: Mapping[str, int]) ->
         raise refused(refs[twice], "ref", f"an earlier part has {twice!r} already; give each its own")
     target.refs.update(refs)
     has_past = target.agent is not None
-    found = await store.read_log(history.known, target.row, refs) if refs and has_past else {}
+    found = await adding.those_known(store, target.row, refs) if has_past else {}
     if found:
         ref, seq = min(found.items(), key=lambda known: refs[known[0]])
         raise refused(refs[ref], "ref", f"event {seq} has {ref!r} already; leave out what is there")

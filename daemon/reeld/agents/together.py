@@ -6,18 +6,22 @@ consecutive additions are one command.
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from reel.base.errors import InvalidParams, NotFound, ReelError
 from reel.base.light_typing import NamedTuple
 from reeld.agents import adding, appending
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
-from reeld.agents.executor import Command, Target, Work, require_free, short_name, taken
+from reeld.agents.executor import Command, Target, Work, job, require_free, short_name, taken
+from reeld.agents.idempotency import CommandOptions
+from reeld.agents.jobs import Exclusive, Write
+from reeld.agents.many_rows import are_many
 from reeld.agents.registry import Registry
 from reeld.core import commands
-from reeld.core.stage import Reply
+from reeld.core.stage import Reply, Stage
 from reeld.core.stretch import Stretch
+from reeld.core.superseding import has_results
 from reeld.core.validation import why_not_a_name
 from reeld.protocol.params import Change
 
@@ -40,6 +44,8 @@ class New(NamedTuple):
     must_be_new: bool = False
 
 
+# Called with the row of an agent.
+OnStaged: TypeAlias = Callable[[int], None]
 # Stages what a part writes; returns its result.
 Put: TypeAlias = Callable[[Work, Target], Awaitable[Reply]]
 
@@ -52,12 +58,14 @@ class Part(NamedTuple):
         put: stages what it writes.
         if_seq: the head that the agent must have before the whole command.
         new: what the agent is made with if it is missing; ``None`` if it must be there.
+        plain: what it adds, if that is all that it does, and plain.
     """
 
     address: str | None
     put: Put
     if_seq: int | None = None
     new: New | None = None
+    plain: Addition | None = None
 
 
 class Together:
@@ -78,6 +86,54 @@ class Together:
     def command(self) -> Command:
         """The command."""
         return Command(self._stage, resolve=self._resolve)
+
+    def alone(self) -> Agent | None:
+        """Return the one live agent to which all parts only add what is plain; ``None`` for any other command."""
+        addresses = {part.address for part in self._parts}
+        address = addresses.pop() if len(addresses) == 1 else None
+        agent = None if address is None else self._registry.get(address)
+        plain = [part.plain for part in self._parts if part.plain is not None]
+        if agent is None or len(plain) < len(self._parts) or are_many(sum(len(added.rows) for added in plain)):
+            return None
+        # What may have to be looked for in the log is in the first part: nothing is staged before it.
+        return None if any(has_results(added.rows) or added.refs for added in plain[1:]) else agent
+
+    def write(self, options: CommandOptions, agent: Agent, answer: Callable[[Any], None], on_staged: OnStaged) -> Write:
+        """Return the job of a command that is about an agent :meth:`alone`.
+
+        Args:
+            options: the command's.
+            agent: the agent.
+            answer: takes the reply or the error.
+            on_staged: called with the agent's row, once the command can no longer be refused.
+        """
+        self._rows = [agent.row] * len(self._parts)
+
+        def stage_parts(stage: Stage) -> Reply:
+            for number, part in enumerate(self._parts):
+                with in_part(number):
+                    stage.require_head(part.if_seq)
+            results: list[Reply] = []
+            command = None
+            for number, part in enumerate(self._parts):
+                assert part.plain is not None, "alone() sees to it"  # noqa: S101 - as it says
+                with in_part(number):
+                    results.append(adding.put_plain(self._registry.store, stage, part.plain, command))
+                command = results[0]["command"]
+            on_staged(agent.row)
+            first = results[0]
+            told = {"agent": first["agent"], "head": stage.head, "results": [_told(result) for result in results]}
+            return {**told, "command": first["command"], "time": first["time"]}
+
+        async def stage_apart(work: Work) -> Reply:
+            reply = await self._stage(work)
+            on_staged(agent.row)
+            return reply
+
+        def apart() -> Exclusive:
+            return job(self._registry, options, Command(stage_apart), answer)
+
+        return Write(stage_parts, options, answer, apart)
 
     async def _resolve(self) -> Sequence[Agent]:
         names: set[str] = set()
@@ -115,7 +171,7 @@ class Together:
         for number, (part, target) in enumerate(zip(self._parts, targets, strict=True)):
             with in_part(number):
                 result = await part.put(work, target)
-            results.append({name: value for name, value in result.items() if name in _TOLD})
+            results.append(_told(result))
         head = next((target for target in targets if target.stage.events), targets[0]).stage
         return {"agent": head.base.uid, "head": head.head, "results": results}
 
@@ -140,6 +196,10 @@ class Together:
             begun = commands.create(target.stage, new.system)
             target.command = None if new.must_be_new else begun["command"]
         return targets
+
+
+def _told(result: Reply) -> Reply:
+    return {name: value for name, value in result.items() if name in _TOLD}
 
 
 @contextmanager

@@ -40,7 +40,7 @@ _NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
 
 
 class NotInMemory(Exception):
-    """Calls have to be looked for in the log, so that the command cannot be staged among others."""
+    """Something has to be looked for in the log, so that the command cannot be staged among others."""
 
 
 class Stage:

@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from reel.base.errors import ReelError
 from reel.base.light_typing import NamedTuple
 from reel.wire.frames import Id
+from reeld.agents.agent import Agent
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.jobs import Job
 from reeld.agents.pruning_old import PruningOld
@@ -34,6 +35,13 @@ class Deferred(NamedTuple):
     run: Callable[[], Awaitable[Result | bytes]]
 
 
+class Posted(NamedTuple):
+    """A job for an agent that the call does not name in a parameter of its own."""
+
+    agent: Agent
+    job: Job
+
+
 # Gives a job to the agent that a call is about.
 Post: TypeAlias = Callable[[Job], Awaitable[None]]
 
@@ -55,7 +63,7 @@ class Detached(NamedTuple):
 
 
 # What a handler returns: the result, a job for the agent that the call is about, or work that awaits something.
-Work: TypeAlias = Result | Job | Deferred | Prepared | Detached
+Work: TypeAlias = Result | Job | Posted | Deferred | Prepared | Detached
 
 
 class ClientInfo(NamedTuple):

@@ -26,7 +26,7 @@ from reeld.agents.idempotency import CommandOptions, IdempotencyKey, key_of, rep
 from reeld.agents.jobs import Job
 from reeld.agents.packing import loop_packer
 from reeld.protocol.signature import given
-from reeld.serving.call import Call, Deferred, Detached, Outcome, Prepared, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Detached, Outcome, Posted, Prepared, Result, Services, Work
 from reeld.serving.detached import DetachedCalls
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
@@ -215,6 +215,8 @@ class Dispatcher:
             call.answer(work)
         elif isinstance(work, Deferred):
             return partial(self._await, call, work)
+        elif isinstance(work, Posted):
+            self._post(call, work.agent, work.job)
         elif isinstance(work, Detached):
             if self._stopping:
                 raise ShuttingDown(_STOPPING)

@@ -2,7 +2,7 @@
 
 A commit in the connection's thread costs four wake-ups, at 35 to 40 us each. One in the event loop's thread costs none,
 but nothing else happens until the disk has synced it. So the loop commits what is small, as long as the disk has lately
-been fast; the connection's thread has the rest.
+been fast; the connection's thread has the rest. So do short look-ups in an index, which cost such wake-ups as well.
 """
 
 import time
@@ -18,7 +18,8 @@ _SLOW, _FAST = 0.002, 0.001
 _SHARE = 0.25
 # So many syncs in the connection's thread come before the first commit in the loop, at the start and later.
 _PROOF = 100
-# A sync that takes longer than this many seconds stops the loop; so many may do that within so many seconds.
+# A sync or a look-up that takes longer than this many seconds stops the loop; so many may do that within so many
+# seconds.
 _STOP = 0.01
 _STOPS, _WITHIN = 2, 60.0
 # The most events of a commit that is small, and the most characters of their contents. Larger ones gain more from the
@@ -40,12 +41,17 @@ class Pace:
         self._estimate = 0.0
         # How many syncs in the thread come before the next commit in the loop.
         self._unproven = _PROOF
-        # When syncs stopped the loop, oldest first.
+        # When something stopped the loop, oldest first.
         self._stops: deque[float] = deque([-_WITHIN] * _STOPS, maxlen=_STOPS)
 
     def is_fast(self) -> bool:
-        """Return whether a small commit may run in the event loop's thread."""
+        """Return whether a small commit, or a short look-up, may run in the event loop's thread."""
         return not self._unproven and self._clock() - self._stops[0] >= _WITHIN
+
+    def note_look(self, seconds: float) -> None:
+        """Note how long a look-up took that held up the event loop."""
+        if seconds > _STOP:
+            self._stops.append(self._clock())
 
     def note(self, seconds: float, *, in_loop: bool) -> None:
         """Note how long a sync took.

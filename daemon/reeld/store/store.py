@@ -4,6 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -121,6 +122,19 @@ class Store:
         """Run a short job that handles damaged events: bytes that are not text do not make it fail."""
         tolerant = partial(_reading_any_bytes, lambda connection: job(connection, *args, **more))
         return await self._run(self._readers, tolerant)
+
+    def at_once(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T | None:
+        """Look something up in an index without awaiting it; ``None`` if the disk or the readers do not allow that.
+
+        It returns what :meth:`read_log` does. If that fails, it has to be awaited to learn why.
+        """
+        pace, reader = self.engine.pace, next((each for each in self._readers if each.is_idle), None)
+        if pace is None or reader is None or not pace.is_fast():
+            return None
+        began = time.monotonic()
+        found = reader.run_here(partial(_reading_any_bytes, lambda connection: job(connection, *args, **more)))
+        pace.note_look(time.monotonic() - began)
+        return None if isinstance(found, BaseException) else found
 
     async def read_long(self, job: Callable[Concatenate[Any, P], T], *args: P.args, **more: P.kwargs) -> T:
         """Run a job like :meth:`read_log` that may take long, on a connection for which no command waits."""

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 import trio
 
 from reel.daemon.database_url import is_url
 from reel.wire.msgpack_codec import packer
 from reeld.core.events import Event
 from reeld.core.state import Profile
+from reeld.store import pace
 from reeld.store.checksums import EVENT_COLUMNS, checksum, counted, write_checksums
 from reeld.store.connection import Connection
 from reeld.store.postgres.connection import ServerConnection
@@ -212,3 +214,10 @@ def lose_newest(url: str) -> None:
         connection.execute("UPDATE agents SET head = (SELECT max(seq) FROM events WHERE agent = agents.id)")
         connection.execute("UPDATE log SET newest = (SELECT max(id) FROM events)")
         connection.execute("ALTER TABLE events ENABLE TRIGGER ALL")
+
+
+def trust_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the event loop do what is short from the second commit on, however slow this disk is."""
+    monkeypatch.setattr(pace, "_PROOF", 1)
+    for bound in ("_FAST", "_SLOW", "_STOP"):
+        monkeypatch.setattr(pace, bound, PATIENCE)

@@ -84,6 +84,18 @@ def test_two_stops_within_a_minute() -> None:
     assert all(later - earlier >= 60 for earlier, later in zip(stops, stops[2:], strict=False))
 
 
+def test_slow_look_ups() -> None:
+    """A look-up that takes long stops the loop as a sync does; a short one says nothing of the disk."""
+    pace = proven(Clock())
+
+    pace.note_look(STOP)
+    pace.note_look(SLOW)
+    pace.note_look(FAST)
+    assert pace.is_fast()
+    pace.note(STOP, in_loop=True)
+    assert not pace.is_fast()
+
+
 @given(st.lists(st.sampled_from([FAST, FAST, FAST, SLOW, STOP, 0.2]), max_size=1000))
 def test_no_third_stop(syncs: list[float]) -> None:
     """Whatever a disk does, no third sync of more than 10 ms stops the loop within a minute."""

@@ -24,7 +24,20 @@ from reeld.store.queries import StoredKey
 from reeld.store.states import Position, Skip
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
-from tests.reeld.store.making import contents, event, key, made, mode, pragma, profile, query, said, spoil, write
+from tests.reeld.store.making import (
+    contents,
+    event,
+    key,
+    made,
+    mode,
+    pragma,
+    profile,
+    query,
+    said,
+    spoil,
+    trust_disk,
+    write,
+)
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.damage import damage
 
@@ -176,6 +189,30 @@ async def test_a_short_question_does_not_wait_for_long_ones(store: Store) -> Non
                 assert [2] == [entry.seq for entry in (await store.load(1)).conversation.entries]
             finally:
                 goes_on.set()
+
+
+@pytest.mark.file
+async def test_a_look_up_at_once(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fast disk is asked in the loop; one that is slow or damaged, or whose readers are busy, is not."""
+    trust_disk(monkeypatch)
+    threads: list[threading.Thread] = []
+
+    def look(connection: Any, row: int) -> Any:
+        threads.append(threading.current_thread())
+        return connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone()
+
+    goes_on = threading.Event()
+    async with open_store(path) as store, anyio.create_task_group() as tasks:
+        assert store.at_once(look, 1) is None
+        await write(store, made(1))
+        assert (f"{1:032x}",) == store.at_once(look, 1)
+        assert [threading.current_thread()] == threads
+        assert store.at_once(lambda connection: connection.execute("SELECT nothing")) is None
+        for _ in range(READERS):
+            tasks.start_soon(store.read, lambda _: goes_on.wait(PATIENCE))
+        await anyio.wait_all_tasks_blocked()
+        assert store.at_once(look, 1) is None
+        goes_on.set()
 
 
 @pytest.mark.file

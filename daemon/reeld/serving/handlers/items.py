@@ -82,6 +82,11 @@ class Items(NamedTuple):
         return reply
 
 
+def items_alone(call: Call, asked: Add) -> Addition | None:
+    """Return what few items are to write; ``None`` if that depends on open calls, or would take long."""
+    return None if call.size >= _SMALL else _read_alone(partial(_addition, asked, _made_id()))
+
+
 async def read_items(services: Services, call: Call, asked: Add, open_calls: Iterable[OpenCall]) -> Addition:
     """Return what items are to write behind these open calls."""
     read = partial(_addition, asked, _made_id(), list(open_calls))

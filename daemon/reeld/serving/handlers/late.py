@@ -33,6 +33,14 @@ def add_items(services: Services, call: Call, target: Agent | str, options: Comm
     return _after_import("items", lambda handlers: handlers.Items(*given).add_apart())
 
 
+def items_alone(call: Call, asked: params.Add) -> Addition | None:
+    """Return what few items are to write; ``None`` if that depends on open calls, or would take long."""
+    if "items" not in _imported:
+        return None
+    added: Addition | None = _imported["items"].items_alone(call, asked)
+    return added
+
+
 async def read_items(services: Services, call: Call, asked: params.Add, open_calls: Iterable[OpenCall]) -> Addition:
     """Return what items are to write behind some open calls."""
     added: Addition = await (await _import("items")).read_items(services, call, asked, open_calls)

@@ -30,18 +30,19 @@ _LARGE_BODY = 64 << 10
 def write_addition(
     services: Services, call: Call, row: int, options: CommandOptions, added: Addition, answer: Callable[[Any], None]
 ) -> Job:
-    """Return the job that adds rows: a ``Write`` if it needs no look-up, as nearly all are; ``row`` is the agent's."""
+    """Return the job that adds rows: a ``Write`` if it is plain, as nearly all are; ``row`` is the agent's."""
+    store = services.store
 
     def apart() -> Exclusive:
         end_draft = partial(call.peer.end_draft, row)
         return job(services.registry, options, Command(partial(adding.add, added=added, on_staged=end_draft)), answer)
 
     def stage_rows(stage: Stage) -> Reply | bytes:
-        rows = stage.marked(added.rows)
         if added.is_reply_usual:
-            reply: Reply | bytes = commands.add_packed(stage, rows, added.altered)
+            adding.require_new(store, stage, added.refs)
+            reply: Reply | bytes = commands.add_packed(stage, stage.marked(added.rows), added.altered)
         else:
-            reply = added.complete(commands.add(stage, rows, added.altered), {})
+            reply = adding.put_plain(store, stage, added)
         call.peer.end_draft(row)
         return reply
 

@@ -1,6 +1,5 @@
 """The command on several agents: its parts are commands of their own, with the same parameters."""
 
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from reeld.core.stretch import read_stretch
 from reeld.protocol import params
 from reeld.protocol.converters import unexpected
 from reeld.protocol.signature import AGENT, OPTIONS, Signature, declared, given
-from reeld.serving.call import Call, Deferred, Result, Services
+from reeld.serving.call import Call, Deferred, Posted, Result, Services
 from reeld.serving.handlers import late
 from reeld.serving.handlers.given_items import has_items
 from reeld.serving.handlers.rows import addition, is_long, require_one_condition
@@ -60,7 +59,8 @@ class _Reader:
         if signature is _ADD:
             require_one_condition(if_seq, given(params.Add, values[1:]).if_stands)
         made = self._part(signature, values)
-        return made._replace(if_seq=if_seq, put=_counting(made.put, replaced))
+        plain = None if replaced else made.plain
+        return made._replace(if_seq=if_seq, put=_counting(made.put, replaced), plain=plain)
 
     def _part(self, signature: Signature, values: list[Any]) -> Part:
         if signature is _CREATE:
@@ -75,7 +75,10 @@ class _Reader:
         return self._add(address, given(params.Add, own))
 
     def _add(self, address: str, asked: params.Add) -> Part:
-        added = None if has_items(asked) else addition(asked.messages, asked.from_, asked.if_stands)
+        if has_items(asked):
+            added = late.items_alone(self._call, asked)
+        else:
+            added = addition(asked.messages, asked.from_, asked.if_stands)
 
         async def put(work: Work, target: Target) -> Reply:
             found = added
@@ -85,7 +88,8 @@ class _Reader:
             self.spoken.append(target.row)
             return result
 
-        return Part(address, put, new=New(tags=asked.tags) if asked.create else None)
+        plain = added if added is not None and added.is_plain else None
+        return Part(address, put, new=New(tags=asked.tags) if asked.create else None, plain=plain)
 
 
 def _counting(put: Put, replaced: int) -> Put:
@@ -97,8 +101,11 @@ def _counting(put: Put, replaced: int) -> Put:
     return counting if replaced else put
 
 
-def commit(services: Services, call: Call, options: CommandOptions, asked: params.Commit) -> Deferred:
-    """Carry out commands on several agents, all or none."""
+def commit(services: Services, call: Call, options: CommandOptions, asked: params.Commit) -> Deferred | Posted:
+    """Carry out commands on several agents, all or none.
+
+    One that only adds to a single agent shares a commit with what else is written to that, as any ``add`` does.
+    """
     reader = _Reader(services, call)
 
     def read() -> list[Part]:
@@ -108,14 +115,21 @@ def commit(services: Services, call: Call, options: CommandOptions, asked: param
                 found.append(reader.read(part))
         return found
 
-    is_small = not is_long(call, asked.parts)
-
-    async def run() -> Result:
-        async with nullcontext() if is_small else services.long_work.many_rows:
-            found = read() if is_small else await services.long_work.in_thread(read)
-            reply = await execute(services.registry, options, Together(services.registry, found).command)
+    async def run(parts: list[Part]) -> Result:
+        reply = await execute(services.registry, options, Together(services.registry, parts).command)
         for row in reader.spoken:
             call.peer.end_draft(row)
         return reply
 
-    return Deferred(run)
+    async def read_and_run() -> Result:
+        async with services.long_work.many_rows:
+            return await run(await services.long_work.in_thread(read))
+
+    if is_long(call, asked.parts):
+        return Deferred(read_and_run)
+    parts = read()
+    together = Together(services.registry, parts)
+    agent = together.alone()
+    if agent is None:
+        return Deferred(partial(run, parts))
+    return Posted(agent, together.write(options, agent, call.answer, call.peer.end_draft))

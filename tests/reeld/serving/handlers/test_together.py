@@ -10,10 +10,18 @@ from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Ki
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
+from tests.reeld.store.making import trust_disk
 
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "a call", "name": "f", "arguments": "{}"}]}
 ITEM = {"role": "user", "content": [{"type": "text", "text": "an item"}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a call", "content": "done"}]}
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["awaited", "at once"])
+def _at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """References are looked up in a thread, or in the event loop."""
+    if request.param:
+        trust_disk(monkeypatch)
 
 
 def add(agent: str, *messages: Any, **more: Any) -> dict[str, Any]:
@@ -197,6 +205,55 @@ async def test_known_messages_alone(connect: Connect) -> None:
     assert {**first, "repeated": True} == await peer.call(
         "commit", {"parts": [add("a", message), add("b", message)], "key": "k"}
     )
+
+
+async def test_adds_to_one_agent_that_arrive_together(connect: Connect, services: Services) -> None:
+    """They share a commit, with other adds; what one of them has added is known to the next."""
+    peer = await prepare(connect)
+    x, y, z = ({"role": "user", "content": ref, "ref": ref} for ref in "xyz")
+    before = services.store.writer.commits
+    outcomes: list[Any] = await peer.ask(
+        ("commit", [add("a", "three"), add("a", "four")]),
+        ("add", "a", "five"),
+        ("commit", [add("a", "six")]),
+    )
+    assert before + 1 == services.store.writer.commits
+    assert [4, 6, 7] == [reply["command"] for reply in outcomes]
+    assert [(4, 4), (4, 5)] == [(result["command"], result["first"]) for result in outcomes[0]["results"]]
+
+    known: list[Any] = await peer.ask(
+        ("commit", [add("a", x, y), add("a", "eight")]), ("commit", [add("a", x, z)]), ("add", "a", [y, z])
+    )
+    first, again, more = known
+    assert [(8, 8), (8, 10)] == [(result["command"], result["first"]) for result in first["results"]]
+    assert [{"index": 0, "seq": 8}] == again["results"][0]["known"]
+    assert [{"index": 0, "seq": 9}, {"index": 1, "seq": 11}] == more["known"]
+    said = ["one", "two", "three", "four", "five", "six", "x", "y", "eight", "z"]
+    keyed = {"parts": [add("a", {**x, "ref": "w"}), add("a", "nine")], "key": "k"}
+    assert {**await peer.call("commit", keyed), "repeated": True} == await peer.call("commit", keyed)
+    await peer.call("undo", "a")
+    assert said == await texts(peer, "a")
+    for _ in range(5):
+        await peer.call("undo", "a")
+    assert ["one", "two"] == await texts(peer, "a")
+    assert [] == (await peer.call("verify"))["problems"]
+
+
+async def test_an_add_to_one_agent_that_is_refused(connect: Connect) -> None:
+    """One that expects another head says which part does, and those around it are written."""
+    peer = await prepare(connect)
+    outcomes: list[Any] = await peer.ask(
+        ("commit", [add("a", "three", if_seq=3), add("a", "four", if_seq=3)]),
+        ("commit", [add("a", "no"), add("a", "no", if_seq=3)]),
+        ("commit", [add("killed", "no")]),
+        ("commit", [add("a", "five", if_seq=5)]),
+    )
+
+    before, refused, dead, after = outcomes
+    assert [4, 6] == [before["command"], after["command"]]
+    assert (Conflict, 1) == (type(refused), refused.data["part"])
+    assert (Killed, 0) == (type(dead), dead.data["part"])
+    assert ["one", "two", "three", "four", "five"] == await texts(peer, "a")
 
 
 async def test_replacing_in_several_agents(connect: Connect) -> None:
