@@ -255,7 +255,7 @@ class Conversation:
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self._log.place_of(parts[number - 1].ref)
+            place = self._log.place_of_part(parts[number - 1])
             if place is not None:
                 self._at = place
                 return place, parts[number:]

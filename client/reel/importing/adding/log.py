@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reel.importing.adding.described import Described
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
-from reel.importing.values import digest
+from reel.importing.values import AS_WRITTEN, digest, ref_as_written
 from reel.reading.log_tree import LogTree
 from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from reel.importing.steps import Part
     from reel.reading.log_tree import Place
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
@@ -37,6 +38,8 @@ class Log:
 
     def __init__(self) -> None:
         self._refs = IdMap()
+        # Whether it has parts of answers that may not have been finished.
+        self._has_unfinished = False
         self.tree = LogTree()
         self._marks: set[Place] = set()
         # The messages that clones brought, by their seqs.
@@ -83,6 +86,7 @@ class Log:
         place = in_log(seq)
         if ref := event.get("ref"):
             self._refs[ref] = seq
+            self._has_unfinished = self._has_unfinished or AS_WRITTEN in ref
         if kind == "usage":
             self.usages.note(event, self._refs.get)
         elif kind == "clone":
@@ -102,6 +106,13 @@ class Log:
     def place_of(self, ref: str) -> int | None:
         """Return the seq of the event with a source's id; ``None`` if no event has it."""
         return self._refs.get(ref_for(ref))
+
+    def place_of_part(self, part: Part) -> int | None:
+        """Return the seq of the message that ends with a part, also if that was taken to be unfinished."""
+        place = self.place_of(part.ref)
+        if place is None and self._has_unfinished:
+            place = self.place_of(ref_as_written(part.ref, part.blocks))
+        return place
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip."""

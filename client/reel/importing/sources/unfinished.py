@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from time import time
 
-from reel.base.strict_json import encode
 from reel.importing.steps import Compacted, Counts, Said, Step
-from reel.importing.values import digest
+from reel.importing.values import ref_as_written
 
 # The rule for such an answer.
 UNFINISHED = "answer that is being written"
@@ -33,7 +32,8 @@ def postpone(counts: Counts, records: int = 1) -> None:
 def as_far_as_written(steps: Iterable[Step]) -> Iterator[Step]:
     """Yield the steps of an answer that is not waited for; if it goes on nevertheless, it takes their place.
 
-    Its records change where they are, under the ids that they have. So what they say now has ids of its own.
+    Its records change where they are, under the ids that they have. So what they say now has ids of its own, by
+    which it is known if they never change.
     """
     for step in steps:
         match step:
@@ -46,5 +46,5 @@ def as_far_as_written(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _as_now(said: Said) -> Said:
-    parts = (part._replace(ref=f"{part.ref}~{digest(encode(part.blocks, ascii_only=True))}") for part in said.parts)
+    parts = (part._replace(ref=ref_as_written(part.ref, part.blocks)) for part in said.parts)
     return said._replace(parts=tuple(parts))

@@ -387,6 +387,24 @@ def test_a_branch_that_was_pruned(client: Client, tmp_path: Path, after: str, *,
     assert ["List", "One", "Better", "Three"] == said
 
 
+def test_an_answer_that_never_goes_on(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was imported of it stays where it is once the session goes on without it."""
+    monkeypatch.setattr(unfinished, "LEFT", -unfinished.LEFT)
+    watch, place = Import(client, "crush", tmp_path, tmp_path / "seen"), tmp_path / "deck/.crush/crush.db"
+    rows = [test_crush.message("u1", "user", "List", test_crush.end(), session="killed", model="m")]
+    rows.append(test_crush.message("a1", "assistant", "I lo", session="killed", model="m"))
+    rows.append(test_crush.message("u2", "user", "Again", test_crush.end(), session="killed", model="m"))
+    for number in (2, 3):
+        place.unlink(missing_ok=True)
+        test_crush.save(place, *rows[:number], id="killed")
+        watch.look()
+
+    (name,) = watch.said("crush/")
+    kinds = [event["kind"] for event in client.iter_history(name)]
+    watch.purge("crush/")
+    assert ["created", "user", "assistant", "user"] == kinds
+
+
 def _grown(name: str, client: Client, directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a story becomes if it is looked at after each of its steps, and what if it is at the end."""
     tool, story = STORIES[name]
