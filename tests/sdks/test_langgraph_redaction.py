@@ -23,9 +23,10 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from reel.integrations.langgraph import ReelSaver
+from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.logs import Logs
 from reel.integrations.langgraph.writing import Written
 
@@ -95,8 +96,9 @@ def test_every_copy(
     live.invoke({"messages": [HumanMessage(f"my password is {SECRET}")]}, config, durability=durability)
     if answer is ask:
         live.invoke(Command(resume=SECRET), config, durability=durability)
-    if answer is not None:  # a subgraph is given all messages again
-        live.invoke({"messages": [HumanMessage("third")]}, config, durability=durability)
+    live.invoke(
+        {"messages": [HumanMessage("third")]}, config, durability=durability
+    )  # subgraphs get all messages again
 
     redact_what_is_shown(client, name)
 
@@ -105,6 +107,69 @@ def test_every_copy(
     assert [] == [each for each in Path(daemon.database).parent.glob("r.db*") if SECRET.encode() in each.read_bytes()]
     before = len(live.get_state(config).values["messages"])
     assert before < len(live.invoke({"messages": [HumanMessage("fourth")]}, config)["messages"])
+
+
+def hear(state: MessagesState) -> Any:
+    return {"messages": [AIMessage(f"{len(state['messages'])} heard")]}
+
+
+def team(saver: ReelSaver) -> Any:
+    """Return a graph that hands all messages on: to a subgraph that remembers, and to one task for each word."""
+
+    def sends(state: MessagesState) -> list[Send]:
+        return [Send("each", {"messages": state["messages"]})] * 2
+
+    inner = StateGraph(MessagesState).add_node("hear", hear).add_edge(START, "hear").compile(checkpointer=True)
+    outer = StateGraph(MessagesState).add_node("inner", inner).add_node("each", hear)
+    outer.add_edge(START, "inner").add_conditional_edges("inner", sends, ["each"])
+    return outer.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("size", [0, pytest.param(9 << 20, marks=pytest.mark.slow)])
+def test_later_copies(saver: ReelSaver, client: Client, daemon: Daemon, thread: str, size: int) -> None:
+    """What subgraphs and tasks were given again after a message goes with it, in parts and in a clone too."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
+    name, live = f"langgraph/{thread}", team(saver)
+    live.invoke({"messages": [HumanMessage(f"my password is {SECRET} {'x' * size}")]}, config)
+    if not size:
+        live.invoke({"messages": [HumanMessage("second")]}, config)
+    saver.copy_thread(thread, f"{thread}-copy")
+    live.invoke({"messages": [HumanMessage("third")]}, copied)
+    kept = [message.text for message in live.get_state(copied).values["messages"][1:]]
+    (shown,) = (message["seq"] for message in client.iter_messages(name) if SECRET in json.dumps(message))
+    client.redact(name, seqs=[shown])
+    client.stats()
+
+    for each in (name, f"{name}-copy"):
+        assert [] == [event["seq"] for event in client.iter_history(each) if SECRET in json.dumps(event)]
+    until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
+    with closing(ReelSaver(socket=daemon.socket)) as reader:
+        other = team(reader)
+        assert kept == [message.text for message in other.get_state(copied).values["messages"][1:]]
+        assert len(kept) + 1 < len(other.invoke({"messages": [HumanMessage("fourth")]}, copied)["messages"])
+
+
+def test_of_which_messages_a_record_has_the_content() -> None:
+    """Messages that follow each other are one stretch, whatever is between them in the log; ids may be of anything."""
+    copied = Copied()
+    for seq, name in ((2, "a"), (5, 'b "ü"'), (9, "c"), (12, "d"), (15, "a")):
+        copied.note(seq)
+        copied.learn(seq, [name])
+    copied.learn(99, ["of an unread log"])
+    text = json.dumps([{"id": each, "other": "d"} for each in ("c", 'b "ü"', "x")], ensure_ascii=False).replace(
+        ": ", ":"
+    )
+    written = {"to": "1", "ns": "", "writes": [[0, "messages", text], [1, "more", '{"id":"a"}']]}
+    assert {"copies_of": [[2, 9], [15, 15]]} == copied.said_of(written)
+    kept = {"put": "1", "ns": "", "values": {"notes": text, "__pregel_tasks": text, "__other": "[]"}}
+    assert {"copies_of": {"values": {"__pregel_tasks": [[5, 9]]}}} == copied.said_of(kept)
+    assert {"copies_of": [[5, 9]]} == copied.said_of({**kept, "ns": "inner"})
+    nested = {"put": "1", "ns": "inner", "values": {}, "more": {"notes": [3, text]}, "messages": {"more": '{"id":"d"}'}}
+    assert {"copies_of": [[5, 12]]} == copied.said_of(nested)
+    assert (
+        {} == copied.said_of({"to": "1", "ns": "", "writes": []}) == copied.said_of({**kept, "values": {"notes": text}})
+    )
 
 
 def put(saver: ReelSaver, thread: str, messages: list[Any], parent: str | None) -> Any:

@@ -35,6 +35,8 @@ from reel.said.messages import LATE, SUPERSEDES
 ITEM = "item"
 # The key in it of the seqs of records that hold copies of the message: they are redacted with it.
 COPIES = "copies"
+# The key in the data of a record that came later than messages whose content it has again: their seqs, in stretches.
+COPIES_OF = "copies_of"
 # The keys of a plain text, and those of the metadata that a daemon adds behind the conversion of an item.
 _TEXT, _ADDED = {"type", "text"}, {ITEM, LATE, SUPERSEDES}
 # For a shorter text a reference would not be shorter.

@@ -7,7 +7,7 @@ before. Signed, encrypted or encoded content is replaced as a whole, because no 
 import json
 import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -91,6 +91,22 @@ class Redaction:
         kept = None if ref is not None and self._texts and self.touches(ref) else ref
         made = Redacted(changed[0], changed[1], kept, changed[2])
         return made if made[:3] != (content, data_json, ref) else None
+
+    def places(self, data_json: str | None, paths: Iterable[Sequence[str]]) -> str:
+        """Return the data of a record without what is removed in some places of it.
+
+        Args:
+            data_json: the data.
+            paths: the keys that lead to the places; those that are not there are passed over.
+        """
+        data = parse_data(data_json or "{}")
+        for path in paths:
+            inside: Any = data
+            for key in path[:-1]:
+                inside = inside.get(key) if type(inside) is dict else None
+            if type(inside) is dict and path[-1] in inside:
+                inside[path[-1]] = self.value(inside[path[-1]])
+        return encode(data)
 
     def touches(self, text: str) -> bool:
         """Return whether something of a text is removed."""

@@ -9,7 +9,7 @@ A plan is a generator of jobs for a reading connection, so that others read in b
 """
 
 import json
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -17,9 +17,10 @@ from typing import Any, Protocol, TypeAlias
 
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
-from reel.said.kinds import CONVERSATION, INERT
+from reel.said.item_forms import COPIES_OF
+from reel.said.kinds import CONVERSATION, INERT, ROLES
 from reeld.core.events import data_of
-from reeld.core.item_forms import copies_in, place_in, without_form
+from reeld.core.item_forms import copies_in, later_copies_in, place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
 from reeld.store.connection import Connection, Numbers
 from reeld.store.erasures import Change, Changes, Decision, KeptKey, Labels, Outdated
@@ -27,7 +28,7 @@ from reeld.store.history import lineage
 from reeld.store.plans import Plan
 from reeld.store.queries import clones
 from reeld.store.redacted_keys import plan_keys
-from reeld.store.spans import NEWEST
+from reeld.store.spans import NEWEST, Lineage
 
 _id = attrgetter("id")
 # The kind, the content and the data of an event.
@@ -35,6 +36,8 @@ Text: TypeAlias = tuple[str, str | None, str | None]
 
 # Events that are read at a time.
 _PAGE = 500
+# Seqs of which the records are looked at that may hold later copies.
+_LOOKED_AT = 5000
 # Kinds that a seq may name: the others have content only in a title or a tag.
 _BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed", "rewind"}
 # The kind of records that only programs read.
@@ -42,6 +45,8 @@ _FOR_PROGRAMS = "command"
 _COLUMNS = "e.id, e.agent, e.seq, e.kind, e.content, e.data_json, e.ref, e.time"
 _SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
 _ORDER = " ORDER BY e.seq LIMIT :limit"
+# No LIMIT: there are no more than seqs in the page.
+_LATER_COPIES = f" AND e.kind = '{_FOR_PROGRAMS}' AND instr(e.data_json, '\"{COPIES_OF}\"') > 0 ORDER BY e.seq"
 _AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
 _OF_SEQS = " AND e.seq IN (SELECT value FROM json_each(:seqs))"
 # Kinds of events in which an agent repeats what it inherited.
@@ -233,6 +238,37 @@ class _Scan:
                 # Nothing that people read: a message that was copied elsewhere may name seqs of other events there.
                 self._take(connection, [row for row in rows if row[3] == _FOR_PROGRAMS])
 
+    def later_copies(self, connection: Connection, owner: int, seqs: Sequence[int], after: int) -> int | None:
+        """Look at a page of an agent's records that say of which messages they have the content.
+
+        Args:
+            connection: reads them.
+            owner: the agent.
+            seqs: the messages of its past that were found, ascending.
+            after: the seq after which the page begins.
+
+        Returns:
+            where to continue, like :meth:`span`.
+        """
+        last = connection.execute("SELECT max(seq) FROM events WHERE agent = ?", (owner,)).fetchone()[0] or 0
+        upto = after + _LOOKED_AT
+        values = {"owner": owner, "after": after, "upto": upto}
+        rows = connection.execute(_SPAN + _LATER_COPIES, values).fetchall()
+        for row in rows:
+            paths = [copy.path for copy in later_copies_in(row[5]) if _has_any(seqs, copy.stretches)]
+            if () in paths:
+                self._take(connection, [row])
+            elif paths:
+                self._take_places(row, paths)
+        return upto if upto < last else None
+
+    def _take_places(self, row: tuple[Any, ...], paths: Sequence[Sequence[str]]) -> None:
+        event, owner, seq, kind, content, data_json, ref, _ = row
+        made = self._redaction.places(data_json, paths)
+        if event not in self.found and made != data_json:
+            redacted = Redacted(content, made, ref, is_restructured=False)
+            self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, redacted)
+
     def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to continue, like :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
@@ -315,6 +351,7 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
         yield partial(scan.ids, ids=past.events[first : first + _PAGE])
     if redaction.is_whole:
         yield scan.copies
+        yield from _plan_later_copies(scan)
         yield scan.forms
     reached: set[int] = yield partial(affected, found=list(scan.found.values()))
     reached |= yield partial(_killed_with, scan=scan)
@@ -335,6 +372,23 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
         agents: set[int] = yield partial(affected, found=restructured)
         outdated = Outdated(restructured[0].id, sorted(agents))
     return Redactions(found, reached, labels, keys, outdated)
+
+
+def _plan_later_copies(scan: _Scan) -> Plan[None]:
+    """Find the records that hold copies of the messages that were found, in the logs of all that have them."""
+    messages = [each for each in scan.found.values() if each.kind in ROLES]
+    reached: set[int] = yield partial(affected, found=messages)
+    for agent in sorted(reached):
+        line: Lineage = yield partial(lineage, row=agent, head=NEWEST)
+        ends = {owner: upto for owner, _, upto in line}
+        seqs = sorted({each.seq for each in messages if each.seq <= ends.get(each.owner, 0)})
+        after: int | None = seqs[0] if seqs else None
+        while after is not None:
+            after = yield partial(scan.later_copies, owner=agent, seqs=seqs, after=after)
+
+
+def _has_any(seqs: Sequence[int], stretches: Iterable[tuple[int, int]]) -> bool:
+    return any(bisect_left(seqs, first) < bisect_right(seqs, last) for first, last in stretches)
 
 
 def _taken_over(connection: Connection, row: int, upto: int) -> tuple[list[int], set[int]]:

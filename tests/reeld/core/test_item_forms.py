@@ -1,7 +1,7 @@
 """The form of an item is found in the row of its message, and taken out of it."""
 
 from reel.base.strict_json import encode
-from reeld.core.item_forms import MOST_COPIES, copies_in, place_in, without_form
+from reeld.core.item_forms import MOST_COPIES, copies_in, later_copies_in, place_in, without_form
 from reeld.core.rows import Row
 
 FORM = {"item": {"format": "gemini", "check": "0", "form": {}}}
@@ -37,3 +37,23 @@ def test_the_copies_of_a_message() -> None:
     assert [[7, 3], [5], [], [], []] == [copies_in("user", "Hi", data(item=each)) for each in kept]
     assert [] == copies_in("user", "Hi", None)
     assert MOST_COPIES == len(copies_in("user", "Hi", data(item={"copies": [5] * (MOST_COPIES + 1)})))
+
+
+def test_of_what_a_record_is_a_copy() -> None:
+    """It is said of all of a record, or of places in it; what is neither is left out: anybody can write records."""
+    assert [((), [(2, 4), (7, 7)])] == later_copies_in('{"mine": {"copies_of": [[2, 4], [7, 7]]}}')
+    assert [((), [(2, 4)]), ((), [(9, 9)])] == later_copies_in(
+        '{"copies_of": [[2, 4]], "mine": {"copies_of": [[9, 9], [1], "3", [1, "2"], [true, 2]]}}'
+    )
+    places = '{"mine": {"values": {"a": "text"}, "copies_of": {"values": {"a": [[3, 3]]}, "b": [], "c": 5}}}'
+    assert [(("mine", "values", "a"), [(3, 3)]), (("mine", "b"), [])] == later_copies_in(places)
+    deep = '{"a":' * 20 + "[[1, 2]]" + "}" * 20
+    for text in (
+        None,
+        "{",
+        "[]",
+        '{"copies_of": 5}',
+        '{"mine": [{"copies_of": [[1, 2]]}]}',
+        f'{{"copies_of": {deep}}}',
+    ):
+        assert [] == later_copies_in(text)

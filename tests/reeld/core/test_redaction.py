@@ -291,3 +291,12 @@ def test_nothing_is_left(secret: str, around: list[str]) -> None:
             raise AssertionError from error
         assert parts is not None
         assert secret not in str(parts.content[0]["text"])  # type: ignore[typeddict-item]
+
+
+def test_some_places_of_a_record() -> None:
+    """All that is in a place goes, and nothing else; a place that is not there is passed over."""
+    data = {"mine": {"a": {"b": ["x", 1, {"c": "y"}]}, "d": "stays", "e": "z"}}
+    paths = [("mine", "a", "b"), ("mine", "e"), ("mine", "f"), ("mine", "d", "g"), ("h", "i", "j")]
+    left = {"mine": {"a": {"b": [M, 1, {"c": M}]}, "d": "stays", "e": M}}
+    assert encode(left) == WHOLE.places(encode(data), paths)
+    assert "{}" == WHOLE.places(None, paths)

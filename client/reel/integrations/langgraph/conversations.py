@@ -57,6 +57,7 @@ class Conversations:
         if node.kept is None:
             own = messages.restored_from_record(self._serde, node.record)
             node.kept = self._read_message(thread, node.message()) if own is None else [own]
+            thread.copied.learn(node.seq, (each.id for each in node.kept))
         return node.kept
 
     def _read_message(self, thread: Thread, message: Any) -> list[messages.Kept]:

@@ -10,10 +10,11 @@ from reel import requests
 from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError, TooLarge
 from reel.integrations.langgraph.parts import in_parts, pieces
 from reel.integrations.langgraph.posts import Post
-from reel.integrations.langgraph.records import record
+from reel.integrations.langgraph.records import copies_of, record
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.threads import Threads
 from reel.replies import Added
+from reel.said.item_forms import COPIES_OF
 from reel.sync.client import Client
 from reel.wire.frames import MAX_MESSAGE
 
@@ -129,6 +130,7 @@ class Logs:
         for each in thread.posts.all():
             while not each.is_added and self._is_large(each.record):
                 try:
+                    each.name(thread.copied)
                     each.data = self.in_parts(thread, each.data, sent)
                     each.record = record(each.data)
                     break
@@ -151,14 +153,17 @@ class Logs:
             return data
 
         def add(text: str) -> list[int]:
-            return [self._add_part(thread, data.get("ns", ""), piece, sent) for piece in pieces(text)]
+            around = {"ns": data["ns"]} if data.get("ns") else {}
+            if copied := copies_of(data, text):
+                around[COPIES_OF] = copied
+            return [self._add_part(thread, around, piece, sent) for piece in pieces(text)]
 
         return in_parts(data, self.room() // 4, add)
 
-    def _add_part(self, thread: Thread, space: str, piece: str, sent: Sent) -> int:
+    def _add_part(self, thread: Thread, around: Mapping[str, Any], piece: str, sent: Sent) -> int:
         known = sent.get((thread.agent, piece))
         if known is None:
-            part = {"part": piece, **({"ns": space} if space else {})}
+            part = {"part": piece, **around}
             added = self.add(thread, [record(part)], if_seq=thread.head)
             thread.agent, thread.head = added.agent, added.head
             thread.take(added.head, added.command, part)
@@ -173,6 +178,8 @@ class Logs:
     def _say_all(self, thread: Thread, mine: Post) -> None:
         waiting = [*(each for each in thread.posts.first(self.room()) if each is not mine), mine]
         while True:
+            for each in waiting:
+                each.name(thread.copied)
             try:
                 added = self.add(thread, [each.record for each in waiting])
                 break

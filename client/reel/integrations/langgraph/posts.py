@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.records import record
+from reel.said.item_forms import COPIES_OF
 
 
 class Post:
@@ -25,6 +27,13 @@ class Post:
         self.left = left
         self.record = record(data)
         self.is_added = False
+
+    def name(self, copied: Copied) -> None:
+        """Say of which messages it has the content again, as far as they are known when it is added."""
+        said = copied.said_of(self.data)
+        if said and said[COPIES_OF] != self.data.get(COPIES_OF):
+            self.data = {**self.data, **said}
+            self.record = record(self.data)
 
     def leave(self) -> None:
         """Keep only what is left of it after the thread was deleted."""

@@ -6,10 +6,11 @@ Any client may add a record under the same key. Records of a different shape, or
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.values import to_json
+from reel.said.item_forms import COPIES_OF
 
 if TYPE_CHECKING:
     from reel.reading.log_tree import Place
@@ -19,6 +20,8 @@ KIND = "command"
 KEY = "langgraph"
 # The channel of the input.
 INPUT = "__start__"
+# How the names of channels begin that the framework itself has, such as what it sends to tasks.
+OF_THE_FRAMEWORK = "__"
 # How the text of a list begins, and how it ends, with the list that has its encoding.
 _LIST = '["msgpack",['
 _END = "]]"
@@ -85,6 +88,22 @@ def record(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": KIND, "data_json": to_json({KEY: data})}
 
 
+def texts_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the serialized values in a record of a checkpoint, or of the writes of a task."""
+    yield from data.get("values", {}).values()
+    yield from (rest for _, rest in data.get("more", {}).values())
+    yield from (value for _, _, value in data.get("writes", ()))
+    yield data.get("messages", {}).get("more", "")
+
+
+def copies_of(data: Mapping[str, Any], text: str) -> Any:
+    """Return of which messages a text in a record has the content, as the record says; empty if it says nothing."""
+    said = data.get(COPIES_OF, [])
+    if type(said) is list:
+        return said
+    return next((each for channel, each in said["values"].items() if data["values"].get(channel) is text), [])
+
+
 def shell(data: Mapping[str, Any], channels: Collection[str]) -> dict[str, Any]:
     """Return what is left of the record of a checkpoint that is hidden, with the values that others need.
 
@@ -92,7 +111,7 @@ def shell(data: Mapping[str, Any], channels: Collection[str]) -> dict[str, Any]:
         data: its content.
         channels: the channels of these values.
     """
-    made = {name: data[name] for name in ("put", "ns", "parent", "thread") if name in data}
+    made = {name: data[name] for name in ("put", "ns", "parent", "thread", COPIES_OF) if name in data}
     made["checkpoint"] = made["metadata"] = _NOTHING
     for name in ("values", "same", "more", "parts"):
         left = {channel: value for channel, value in data.get(name, {}).items() if channel in channels}

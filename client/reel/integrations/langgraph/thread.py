@@ -28,6 +28,7 @@ from itertools import takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.deleted import Deleted
 from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.past import Past, is_undo
@@ -125,6 +126,7 @@ class Thread:
         self.nodes: dict[Place, Node] = {}
         # The messages of other programs that the framework has received.
         self.given: set[Place] = set()
+        self.copied = Copied()
         # By namespace and id: all checkpoints, including hidden ones.
         self.all: dict[tuple[str, str], Checkpoint] = {}
         # The namespaces and ids of those that are hidden.
@@ -213,6 +215,9 @@ class Thread:
 
     def _keep(self, node: Node, before: Place | None) -> None:
         self.nodes[node.place] = node
+        if node.record["kind"] in ROLES:
+            self.copied.note(node.seq)
+            self.copied.learn(node.seq, (each.id for each in node.kept or ()))
         self._past.note(node.seq, self.tip, self._latest.get(""))
         if self._tree.parent(node.place) != before:
             self._path = None

@@ -25,7 +25,7 @@ from reel.integrations.langgraph.deleted import SHORT
 from reel.integrations.langgraph.logs import PAGE, Logs, Sent
 from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.posts import Post
-from reel.integrations.langgraph.records import Checkpoint, growth, record
+from reel.integrations.langgraph.records import OF_THE_FRAMEWORK, Checkpoint, growth, record
 from reel.integrations.langgraph.thread import Node, Thread
 from reel.integrations.langgraph.threads import Threads
 from reel.wire.frames import too_large
@@ -142,6 +142,7 @@ class Writer:
                     _store(thread, data, channel, text, parent)
         # A run from an older checkpoint abandons the messages after it.
         is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
+        data |= thread.copied.said_of(data)
         data = {**self.logs.in_parts(thread, data, sent)}
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
         if outlives:
@@ -169,6 +170,8 @@ class Writer:
             from_ = None
         thread.withdraw_outliving()
         waiting = thread.posts.first(self.logs.room() - size)
+        for each in waiting:
+            each.name(thread.copied)
         try:
             said = _named(thread, data, last, waiting, is_replaced=from_ is not None)
             records = [*(each.record for each in waiting), *said, own, *later]
@@ -225,9 +228,12 @@ class Writer:
 def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent: Checkpoint | None) -> None:
     """Store a new value of a channel: of a list that has grown, only what it has in addition.
 
-    The record of an input is no place to begin with: it is redacted as a whole, with the message that it brought.
+    The record of an input is no place to begin with: it is redacted as a whole, with the message that it brought. What
+    the framework has for one step is stored whole, so that it can be redacted by itself.
     """
-    before = None if parent is None else thread.holder(parent, channel)
+    before = None
+    if parent is not None and not channel.startswith(OF_THE_FRAMEWORK):
+        before = thread.holder(parent, channel)
     rest = None if before is None or before[0].is_input() else growth(before[1], text)
     if before is None or rest is None or len(rest) > _LONGEST_GROWTH:
         data["values"][channel] = text

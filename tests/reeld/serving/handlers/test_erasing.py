@@ -206,6 +206,37 @@ async def test_copies_of_a_message(connect: Connect) -> None:
         assert await intact(peer)
 
 
+async def test_later_copies_of_a_message(connect: Connect) -> None:
+    """Records that say that they have a message again are redacted with it, in clones as well; nothing else is."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+
+        def copy(*stretches: list[int]) -> Any:
+            return {"kind": "command", "data_json": encode({"mine": {"words": "a secret", "copies_of": [*stretches]}})}
+
+        await peer.call("add", "a", ["one"], {"create": True})  # 2
+        await peer.call("add", "a", ["a secret", "three"])  # 3, 4
+        await peer.call("clone", "a", "copy")  # 5
+        await peer.call("add", "copy", [copy([2, 3]), copy([6, 9])])  # 6, 7
+        await peer.call("clone", "a", "early", {"at": 2})
+        await peer.call("add", "early", ["own", copy([3, 4])])  # its own #4 is another message
+        note = {"kind": "note", "content": "a secret", "data_json": encode({"copies_of": [[3, 3]]})}
+        await peer.call("add", "a", [copy([2, 2], [4, 4]), copy([2, 4]), copy([3, 3]), note, copy([0, 2])])  # 5 to 9
+        tried = await peer.call("redact", "a", {"seqs": [3], "dry_run": True})
+        reply = await peer.call("redact", "a", {"seqs": [3]})
+
+        assert (
+            [3, 6, 6, 7] == [event["seq"] for event in reply["events"]] == [event["seq"] for event in tried["events"]]
+        )
+        left = [event["seq"] for event in (await peer.call("history", "a"))["events"] if "secret" in str(event)]
+        assert [5, 8, 9] == left
+        assert [7] == [
+            event["seq"] for event in (await peer.call("history", "copy"))["events"] if "secret" in str(event)
+        ]
+        assert 1 == str(await logged(peer, "early")).count("a secret")
+        assert await intact(peer)
+
+
 async def test_what_a_seq_names(connect: Connect) -> None:
     """A repeated prompt is redacted without the first one; a seq may be named again, in the same minute as well."""
     with anyio.fail_after(PATIENCE):
