@@ -1,5 +1,6 @@
 """A real daemon in its own process."""
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -128,6 +129,14 @@ class Daemon:
     def client(self) -> Client:
         """Connect to it; a restart may take as long as it does."""
         return Client(self.socket, patience=PATIENCE).connect()
+
+    def put_back(self, backup: Path) -> None:
+        """Stop, put a backup in the place of the database, and start again."""
+        assert self.end() == 0
+        for file in ("", "-wal", "-shm"):
+            Path(self.database + file).unlink(missing_ok=True)
+        shutil.copy(backup, self.database)
+        self.start()
 
     def kill(self) -> None:
         """Kill it."""

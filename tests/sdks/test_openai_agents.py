@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -14,7 +15,7 @@ from reel.base.strict_json import encode
 from reel.base.values import Numeral
 from reel.said.messages import TextBlock
 from reel.sync.client import Client
-from tests.daemon import Daemon
+from tests.daemon import Daemon, short_directory
 from tests.sdks.examples import Json, variants
 
 sdk = pytest.importorskip("agents", reason="openai-agents is not installed")
@@ -539,3 +540,21 @@ def test_no_daemon() -> None:
     """The error says that no daemon answers on the socket."""
     with pytest.raises(NotRunning, match="/nowhere"):
         asyncio.run(ReelSession("s", socket="/nowhere").get_items())
+
+
+def test_a_backup_is_restored_before_a_pop(tmp_path: Path) -> None:
+    """What was added is not in the backup, and others have written as much since: theirs is popped."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        session = ReelSession("restored", socket=daemon.socket)
+        asyncio.run(session.add_items([HELLO]))
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+        asyncio.run(session.add_items([{**HELLO, "content": "mine"}]))
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            client.add("restored", "theirs")
+
+        assert {"role": "user", "content": "theirs"} == asyncio.run(session.pop_item())
+        session.close()
+        daemon.close()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count, product
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -18,7 +19,7 @@ from reel.base.values import Numeral
 from reel.sync.client import Client
 from tests.altered import places_in
 from tests.counted.requests import requests
-from tests.daemon import Daemon
+from tests.daemon import Daemon, short_directory
 
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
@@ -721,6 +722,30 @@ def test_what_is_saved_was_replaced(store: ReelConversationStore, daemon: Daemon
             run(store.save(mine))
         assert there == run(store.load(place))
     other.close()
+
+
+def test_what_is_saved_was_taken_back_by_a_backup(tmp_path: Path, name: str) -> None:
+    """A backup was restored, and others have written as many events since: that is a conflict."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        store = ReelConversationStore(socket=daemon.socket)
+        mine = saved(store, name, asked("one"))
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+            mine.messages += asked("two")
+            run(store.save(mine))
+            gone = client.agent(store.prefix + name).head
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            while client.agent(store.prefix + name).head < gone:
+                client.add(store.prefix + name, "theirs")
+
+        mine.messages += asked("three")
+        with pytest.raises(ConversationConflict):
+            run(store.save(mine))
+        assert ["one", "theirs", "theirs"] == texts(run(store.load(name)))
+        store.close()
+        daemon.close()
 
 
 def test_a_cancelled_save_is_done(store: ReelConversationStore, name: str) -> None:

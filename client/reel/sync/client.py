@@ -126,6 +126,15 @@ class Client(Methods):
         with self._turn:
             self._disconnect()
 
+    def is_still(self, server: "Hello | None") -> bool:
+        """Whether the connection on which the daemon said this of itself is still there.
+
+        If not, another daemon may have another log now: a backup was restored, for example. What a program remembers
+        of a head means nothing there, even if there is one with the same number.
+        """
+        with self._turn:
+            return self._server is server is not None and self._connection is not None and self._connection.is_quiet
+
     def __repr__(self) -> str:
         return f"<reel.Client of {self.path}, {'connected' if self._is_connected else 'not connected'}>"
 

@@ -114,6 +114,20 @@ class Connection:
         self._socket.close()
         self.is_closed = True
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is open and has nothing to read: what there is without a request is the daemon's farewell."""
+        if self.is_closed:
+            return False
+        try:
+            self._limit(0.0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
     def greet(self, name: str, deadline: Deadline) -> Hello:
         """Send ``hello`` with the client's name, and return the daemon's reply."""
         hello = greeting(name)

@@ -37,6 +37,43 @@ def test_the_blocking_client_reconnects(daemon: Daemon, client: Client, name: st
     assert ["before", "after"] == [message["content"][0].get("text") for message in client.iter_messages(name)]
 
 
+def test_whether_a_connection_is_still_there(daemon: Daemon) -> None:
+    """It is until the daemon goes away or the client does, whether that has noticed it or not."""
+    with Client(daemon.socket, timeout=PATIENCE) as client:
+        assert not client.is_still(client.server)
+        client.ping()
+        first = client.server
+        assert client.is_still(first)
+        assert client.ping()
+        daemon.kill()
+        daemon.start()
+        assert not client.is_still(first)
+        client.ping()
+        assert not client.is_still(first)
+        assert client.is_still(client.server)
+        client.close()
+        assert not client.is_still(client.server)
+
+
+def test_a_farewell_ends_a_connection(script: Script) -> None:
+    """What the daemon says without being asked is its last word."""
+    answered, ended = threading.Event(), threading.Event()
+
+    def bid_farewell(line: Line) -> None:
+        line.answer(HELLO, {"pong": True})
+        assert answered.wait(PATIENCE)
+        line.socket.sendall(line.framing.refuse(None, reel.ShuttingDown("the daemon stops")))
+        ended.set()
+        line.wait()
+
+    script.play(bid_farewell)
+    with Client(script.path) as client:
+        client.ping()
+        answered.set()
+        assert ended.wait(PATIENCE)
+        assert not client.is_still(client.server)
+
+
 def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
     """A call retries while the daemon restarts."""
     client.ping()

@@ -17,7 +17,7 @@ from reel.integrations.naming import named
 from reel.integrations.openai_agents.compaction import Read, Snapshot
 from reel.integrations.openai_agents.order import arranged, readable
 from reel.integrations.worker import Worker
-from reel.replies import AddedItems
+from reel.replies import AddedItems, Hello
 from reel.said.messages import Item
 from reel.sync.client import Client
 
@@ -34,8 +34,9 @@ _PAGE = 10_000
 
 
 class _Newest(NamedTuple):
-    """The newest items of an agent, with its id and its head."""
+    """The newest items of an agent, with its id and its head, and what the daemon that has them said of itself."""
 
+    server: Hello | None
     agent: str
     head: int
     items: Callable[[], list[Item]]
@@ -260,13 +261,15 @@ class ReelSession:
         text = adding.params["items"]
         self._copy.note(text, added)
         if len(items) <= _AHEAD:  # popping newly added items, as after a failed run, needs no read
-            self._newest = _Newest(added.agent, added.head, partial(_found, text, added))
+            self._newest = _Newest(client.server, added.agent, added.head, partial(_found, text, added))
 
     def _pop(self, client: Client) -> Any | None:
         while True:
             newest, self._newest = self._newest, None  # if this fails, the next call reads them
+            if newest is not None and not client.is_still(newest.server):
+                newest = None
             try:
-                uid, head, found = newest or self._look(client)
+                _, uid, head, found = newest or self._look(client)
                 items = found()
                 if not items:
                     return None
@@ -284,7 +287,7 @@ class ReelSession:
                     raise
             else:
                 if before and not kept:
-                    self._newest = _Newest(uid, added.head, partial(list, before))
+                    self._newest = _Newest(client.server, uid, added.head, partial(list, before))
                 return last["item"]
 
     def _look(self, client: Client) -> _Newest:
@@ -296,7 +299,7 @@ class ReelSession:
         if not items:  # a message may have no item
             pages = client.pages(requests.items(self.agent, _FORMAT, at=page.head))
             items = [found for other in pages for found in other.items]
-        return _Newest(page.agent, page.head, partial(list, items))
+        return _Newest(client.server, page.agent, page.head, partial(list, items))
 
     def _clear(self, client: Client) -> None:
         self._newest = None

@@ -15,7 +15,8 @@ record points at. After that, the conversation itself defines its history, and t
 that does not know the new revision is a conflict, as if another program had saved.
 
 A store remembers the states that it has read or written, by their revisions. So a save asks nothing: it expects the
-head of the state that it continues, and only if somebody has moved that does it read the record.
+head of the state that it continues, and only if somebody has moved that does it read the record. On another connection
+it reads it, too: behind that may be another log, of a backup, whose head has the same number by chance.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from reel.integrations.pydantic_ai.entries import (
 from reel.integrations.pydantic_ai.messages import messages_of
 from reel.integrations.pydantic_ai.records import State, begun_by_others, note_data, read_state
 from reel.integrations.worker import Worker
-from reel.replies import Committed
+from reel.replies import Committed, Hello
 from reel.requests import Call
 from reel.sync.client import Client
 
@@ -101,8 +102,9 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         self._worker = Worker(socket, autostart=autostart, name="pydantic-ai")
         # The agents of entries that a record named; the framework asks for an entry by its id alone.
         self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
-        # The state at a revision.
+        # The state at a revision, and what the daemon said of itself on the connection that all of these come from.
         self._states: OrderedDict[str, State] = OrderedDict()
+        self._server: Hello | None = None
         # The revision that is being saved, until its record was read; each task has its own.
         self._saving: ContextVar[str | None] = ContextVar("saving", default=None)
         # What was loaded or saved last of a conversation.
@@ -241,8 +243,11 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         state = None if revision is None else self._states.get(revision)
         return None if state is None or state.record.conversation_id != conversation_id else state
 
-    def _remember(self, state: State) -> None:
+    def _remember(self, client: Client, state: State) -> None:
         """Remember a state by its revision, and the locations of the entries that it points at."""
+        if client.server is not self._server:
+            self._states.clear()
+            self._server = client.server
         # The framework may modify what it receives, or has made.
         state = state._replace(record=replace(state.record))
         _keep(self._states, state.record.revision, state, _MOST_STATES)
@@ -256,7 +261,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         """Return the state of a conversation, and remember it; see :func:`read_state`."""
         state = read_state(client, agent, conversation_id)
         if state is not None:
-            self._remember(state)
+            self._remember(client, state)
         return state
 
     def _records(self, client: Client, scope: str | None, limit: int | None) -> list[ConversationRecord]:
@@ -294,7 +299,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         tags = agent.tags if record.scope is None else {**agent.tags, _SCOPE: tag_value(record.scope)}
         # If another client has written since, the head has changed.
         state = self._at(expected_revision, record.conversation_id)
-        if state is None:
+        if state is None or not client.is_still(self._server):
             state = self._state(client, agent.name, record.conversation_id)
         while True:
             if (None if state is None else state.record.revision) != expected_revision:
@@ -312,7 +317,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             else:
                 if expected_revision is not None:
                     self._states.pop(expected_revision, None)
-                self._remember(State(made.agent, made.head, record))
+                self._remember(client, State(made.agent, made.head, record))
                 return
 
     def _replace(
