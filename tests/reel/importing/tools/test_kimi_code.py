@@ -1,6 +1,7 @@
 """Reading the logs of Kimi Code."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,7 @@ def test_a_step_that_goes_on(tmp_path: Path) -> None:
     path = log.write(tmp_path)
     (source,) = TOOL.discover(tmp_path).sources
     killed = list(TOOL.open(source).steps())
-    newer = [{**record, "time": 9_999_999_999_999} for record in log.records]
+    newer = [{**record, "time": time.time_ns() // 1_000_000} for record in log.records]
     path.write_text("".join(json.dumps(record) + "\n" for record in newer))
     reading = TOOL.open(source)
     before, is_waiting = list(reading.steps()), reading.counts.unfinished
@@ -208,7 +209,7 @@ def test_a_prompt_without_its_message(tmp_path: Path) -> None:
 def test_a_prompt_whose_message_comes(tmp_path: Path) -> None:
     """A prompt that was just written waits for its message, and is not kept beside it."""
     log = Log().record("turn.prompt", input=[{"type": "text", "text": "Hi"}]).user("u1", "Hi")
-    *begun, message = [{**record, "time": 9_999_999_999_999} for record in log.records]
+    *begun, message = [{**record, "time": time.time_ns() // 1_000_000} for record in log.records]
     message["message"]["content"] = begun[-1]["input"]
     path = log.write(tmp_path)
     path.write_text("".join(json.dumps(record) + "\n" for record in begun))
