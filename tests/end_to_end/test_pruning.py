@@ -35,3 +35,20 @@ def test_what_nothing_reaches(client: Client) -> None:
     assert [] == client.verify().problems
     with pytest.raises(InvalidParams, match="pruned"):
         client.messages("talk", at=gone.head)
+
+
+def test_what_a_program_misses(client: Client) -> None:
+    """Nothing leads to where a program has pruned its records, and later copies of a message go with it."""
+    client.add("kept", ["one"], create=True)
+    client.add("kept", ["two", {"kind": "command", "data_json": '{"mine":{"words":"a numbat","copies_of":[[2,2]]}}'}])
+    client.add("kept", [{"kind": "command", "data_json": '{"a":"b"}'}])
+    client.prune("kept", before=1, records=[(5, "{}")], gone=[(2, 2)])
+    client.add("another", ["more"], create=True)
+    for go in (lambda: client.restore("kept", 2), lambda: client.undo("kept"), lambda: client.undo_turn("kept")):
+        with pytest.raises(InvalidParams, match="what a program kept beside the conversation at 2 was pruned"):
+            go()
+    assert [2, 4] == [event.seq for event in client.redact("kept", seqs=[2]).events]
+    client.add("kept", ["three"])
+    client.undo("kept")
+    assert 2 == client.agent("kept").messages
+    assert 0 == sum(entry.responses for entry in client.usage("kept").values())

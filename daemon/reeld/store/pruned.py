@@ -19,9 +19,9 @@ _PRUNES = """
     WHERE a.id = ? AND x.method = 'prune' AND x.newest >= ?
 """
 _PRUNES_OF = "SELECT newest FROM erasures WHERE agent = ? AND method = 'prune' AND newest > 0"
-# The plus signs make SQLite go back from the newest event of all: the prune is one of the last that were there.
+# The plus makes SQLite go back from the newest event of all: the prune is one of the last that were there.
 _EVENT_OF_PRUNE = """
-    SELECT seq, data_json FROM events WHERE id <= ? AND +agent = ? AND +kind = 'redacted' ORDER BY id DESC LIMIT 1
+    SELECT seq, data_json FROM events WHERE id <= ? AND +agent = ? AND kind = 'redacted' ORDER BY id DESC LIMIT 1
 """
 
 
