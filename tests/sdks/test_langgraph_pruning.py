@@ -326,6 +326,25 @@ def leads_back(client: Client, name: str, before: int, mark: str) -> list[Callab
     ]
 
 
+Hidden = TypedDict("Hidden", {"__steps": Annotated[list[str], DeltaChannel(joined, snapshot_frequency=5)], "text": str})
+
+
+def test_a_channel_whose_name_begins_like_those_of_the_framework(
+    new: Callable[[], Any], thread: str, config: Any
+) -> None:
+    """A graph may have one; what was written to it stays as far as a kept checkpoint is made from it."""
+    saver = new().checkpointer
+    builder = StateGraph(Hidden).add_node("work", lambda state: {"__steps": [state["text"]]}).add_edge(START, "work")
+    live = builder.compile(checkpointer=saver)
+    for number in range(4):
+        live.invoke({"text": f"step {number}"}, config)
+    before = live.get_state(config).values
+    assert 4 == len(before["__steps"])
+    saver.prune([thread])
+    other = builder.compile(checkpointer=new().checkpointer)
+    assert before == live.get_state(config).values == other.get_state(config).values
+
+
 def test_a_way_back_to_what_is_gone(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
     """Whatever would lead before the kept checkpoint is refused, and changes nothing; later steps can be undone."""
     live, name = new(), f"langgraph/{thread}"

@@ -56,7 +56,7 @@ class Copied:
         sent = {
             channel: there
             for channel, text in data["values"].items()
-            if channel.startswith(OF_THE_FRAMEWORK) and (there := self._stretches_in([text]))
+            if channel in OF_THE_FRAMEWORK and (there := self._stretches_in([text]))
         }
         return {COPIES_OF: {"values": sent}} if sent else {}
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from reel.integrations.langgraph.checkpoints import Reader
 from reel.integrations.langgraph.parts import parts_of
-from reel.integrations.langgraph.records import INPUT, Checkpoint, are_writes, is_part, record, shell
+from reel.integrations.langgraph.records import INPUT, OF_THE_FRAMEWORK, Checkpoint, are_writes, is_part, record, shell
 from reel.integrations.langgraph.thread import Thread
 
-# Channels of the framework itself that hold a value for one step only, and so are in no checkpoint.
-_OF_A_STEP = ("__", "branch:to:")
+# How the channels begin that say which node is next, for one step only. A graph may have any other name.
+_NEXT = "branch:to:"
 
 
 class Left:
@@ -95,7 +95,7 @@ class Left:
 
     def _need_writes(self, made: Checkpoint, channel: str) -> None:
         """Need what was written to a channel before a checkpoint, back to the last one that has its value."""
-        if channel.startswith(_OF_A_STEP):
+        if channel in OF_THE_FRAMEWORK or channel.startswith(_NEXT):
             return
         for before in self._ancestors(made):
             needed = self._written.setdefault((before.space, before.id), set())

@@ -20,8 +20,8 @@ KIND = "command"
 KEY = "langgraph"
 # The channel of the input.
 INPUT = "__start__"
-# How the names of channels begin that the framework itself has, such as what it sends to tasks.
-OF_THE_FRAMEWORK = "__"
+# The channels of the framework itself: the input, and what is sent to tasks. They have a value for one step only.
+OF_THE_FRAMEWORK = frozenset({INPUT, "__pregel_tasks"})
 # How the text of a list begins, and how it ends, with the list that has its encoding.
 _LIST = '["msgpack",['
 _END = "]]"

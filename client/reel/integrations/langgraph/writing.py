@@ -232,7 +232,7 @@ def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent
     the framework has for one step is stored whole, so that it can be redacted by itself.
     """
     before = None
-    if parent is not None and not channel.startswith(OF_THE_FRAMEWORK):
+    if parent is not None and channel not in OF_THE_FRAMEWORK:
         before = thread.holder(parent, channel)
     rest = None if before is None or before[0].is_input() else growth(before[1], text)
     if before is None or rest is None or len(rest) > _LONGEST_GROWTH:
