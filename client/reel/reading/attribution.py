@@ -5,7 +5,7 @@ A framework's own fields are in the form of the item that a message was added as
 
 from __future__ import annotations
 
-from reel.base.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.reading.lazy_json import parsed
 from reel.reading.wording import flat
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.reading.tokens import Tokens
-    from reel.said.messages import Message
+    from reel.said.messages import Event, Message
 
 # The key of the form; the module that has it takes too long to import for a command that shows messages.
 _ITEM = "item"
@@ -22,6 +22,8 @@ _ITEM = "item"
 _AUTHORS = ("author", "author_name", "name", "sender")
 # Where it has the tokens: LangChain and the ADK, Pydantic AI and Strands Agents.
 _USAGES = ("usage_metadata", "usage")
+# Where it has the model: LangChain, Pydantic AI, the ADK, others.
+_MODELS = ("model_name", "model_version", "model")
 # What a framework calls those that need no name.
 _ROLES = ("user", "model", "assistant", "agent", "tool", "environment")
 # How much of a name is shown, in characters.
@@ -53,6 +55,33 @@ def tokens_of(message: Message) -> Tokens | None:
     from reel.reading.tokens import tokens_in  # noqa: PLC0415 - most messages are no framework's
 
     return next((tokens for key in _USAGES if (tokens := tokens_in({"usage": fields.get(key)})) is not None), None)
+
+
+class Answer(NamedTuple):
+    """What an answer took: its tokens, its model if that is known, and what tells it from others, if anything does."""
+
+    tokens: Tokens
+    model: str
+    mark: str
+
+
+def answer_in(event: Event) -> Answer | None:
+    """Return what an answer in a log took; ``None`` if it does not say so, or is damaged."""
+    from reel.said.blocks import InvalidRecord  # noqa: PLC0415 - as above
+    from reel.said.records import message_from_record  # noqa: PLC0415 - as above
+
+    try:
+        message = None if event.get("damaged") else message_from_record(event)
+    except InvalidRecord:
+        return None
+    tokens = None if message is None else tokens_of(message)
+    if message is None or tokens is None:
+        return None
+    fields, item = _fields(message), message["provider_metadata"][_ITEM]
+    more = fields.get("response_metadata")
+    places = (fields, more if type(more) is dict else {})
+    model = next((name for place in places for key in _MODELS if type(name := place.get(key)) is str and name), "")
+    return Answer(tokens, model, str(item.get("check") or ""))
 
 
 def _fields(message: Message) -> Mapping[str, Any]:

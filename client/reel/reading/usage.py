@@ -6,6 +6,7 @@ import json
 import time
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.attribution import answer_in
 from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ class Usage:
         self.models: dict[str, dict[str, Sum]] = {}
         self._by = by
         self._tags: dict[str, str] = {}
+        # The answers of the command that is read which have their tokens; its place, and whether it counts them itself.
+        self._answers: list[Event] = []
+        self._command: tuple[str, int] | None = None
+        self._is_counted = False
+        # The answers that were counted: a framework may store one again, behind another one that was replaced.
+        self._known: set[tuple[str, str]] = set()
 
     def add_agents(self, agents: Iterable[AgentRow | AgentInfo]) -> None:
         """Take the agents whose events come next."""
@@ -82,12 +89,33 @@ class Usage:
         self._tags = {agent.id: agent.tags.get(key, NONE) for agent in agents}
 
     def add(self, events: Iterable[Event]) -> None:
-        """Take the ``usage`` events of a page."""
+        """Take the ``usage`` events of a page, and the answers in which their tokens may be; :meth:`end` comes last."""
         for event in events:
-            for counted in responses(event, self._by, self._tags[event["agent"]]):
-                models = self.models.setdefault(counted.group, {})
-                for sums, key in ((self.sums, counted.group), (models, counted.model)):
-                    sums[key] = sums.get(key, Sum()).plus(counted)
+            if (event["agent"], event["command"]) != self._command:
+                self.end()
+                self._command = event["agent"], event["command"]
+            if event["kind"] == "usage":
+                self._is_counted = True
+                self._count(responses(event, self._by, self._tags[event["agent"]]))
+            else:
+                self._answers.append(event)
+
+    def end(self) -> None:
+        """Count the answers of the last command, unless it counts its responses in events of their own."""
+        for event in () if self._is_counted else self._answers:
+            answer = answer_in(event)
+            if answer is not None and (event["agent"], answer.mark) not in self._known:
+                self._known |= {(event["agent"], answer.mark)} if answer.mark else set()
+                data = {"model": answer.model}
+                group = _group(event, data, self._by, self._tags[event["agent"]])
+                self._count([Counted(group, _model(data), answer.tokens)])
+        self._answers, self._command, self._is_counted = [], None, False
+
+    def _count(self, found: Iterable[Counted]) -> None:
+        for counted in found:
+            models = self.models.setdefault(counted.group, {})
+            for sums, key in ((self.sums, counted.group), (models, counted.model)):
+                sums[key] = sums.get(key, Sum()).plus(counted)
 
 
 def responses(event: Event, by: str, tag: str) -> Iterator[Counted]:

@@ -88,6 +88,8 @@ def difference(first: str, second: str, first_at: int | None = None, second_at: 
 def usage(agent: str | None = None, by: str = "") -> Call[dict[str, Sum]]:
     """Add up the tokens that responses used. What an agent inherited is counted with its source.
 
+    They are in an event of their own, or in the answer itself, as frameworks store them.
+
     Args:
         agent: a name or an id. Default: all agents, killed ones too.
         by: ``model``, ``day`` or ``tag:KEY``, which makes a group of each; or nothing, for the group ``all``.
@@ -115,27 +117,36 @@ def _usage(agent: str | None, by: str, result: Callable[[Usage], Any]) -> Call[A
         if agent is not None:
             info = yield agent_info(agent)
             found.add_agents([info])
-            yield from read_pages(history(info.id, kinds=_USAGE), take)
+            yield from read_pages(history(info.id, kinds=_USAGE, tokens=_tokens(server)), take)
+            found.end()
             return result(found)
         call: Call[AgentsPage] | None = agents()
         while call is not None:
             page = yield call
             found.add_agents(page.agents)
-            yield from _read_all(page.agents, take, several=_knows(server, "histories"))
+            yield from _read_all(page.agents, take, several=_knows(server, "histories"), tokens=_tokens(server))
+            found.end()
             call = next_page(call, page)
         return result(found)
 
     return in_steps("usage", steps)
 
 
-def _read_all(rows: list[AgentRow], take: Callable[[Any], None], *, several: bool) -> Generator[Call[Any], Any, None]:
+def _read_all(
+    rows: list[AgentRow], take: Callable[[Any], None], *, several: bool, tokens: bool | None
+) -> Generator[Call[Any], Any, None]:
     """Read the usage of a page of agents: with one request, or with one for each agent."""
     if several:
-        yield from read_pages(histories([row.id for row in rows], kinds=_USAGE), take)
+        yield from read_pages(histories([row.id for row in rows], kinds=_USAGE, tokens=tokens), take)
         return
     for row in rows:
         with suppress(NotFound):  # it was removed since the list was read
-            yield from read_pages(history(row.id, kinds=_USAGE), take)
+            yield from read_pages(history(row.id, kinds=_USAGE, tokens=tokens), take)
+
+
+def _tokens(server: Callable[[], Hello | None]) -> bool | None:
+    """Return whether answers with tokens are asked for; what the daemon knows is known after the first reply."""
+    return True if _knows(server, "tokens") else None
 
 
 def _knows(server: Callable[[], Hello | None], feature: str) -> bool:

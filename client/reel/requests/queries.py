@@ -223,6 +223,7 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
     *,
     before: int | None = None,
     live: bool | None = None,
+    tokens: bool | None = None,
 ) -> Call[replies.HistoryPage]:
     """Read the log of an agent, including what was cleared or rewound.
 
@@ -237,6 +238,8 @@ def history(  # noqa: PLR0913 - the parameters of the protocol
         last: only this many of the newest events, oldest first.
         before: only events earlier than this seq.
         live: only events that no undo, rewind, clear or restore has taken back.
+        tokens: beside ``kinds``, also answers that may say how many tokens they took. A daemon knows this if its
+            ``features`` name ``tokens``.
     """
     return call("history", reply_reader(replies.HistoryPage), locals(), items="events")
 
@@ -248,6 +251,7 @@ def histories(
     kinds: Sequence[str] | None = None,
     *,
     max_bytes: int | None = None,
+    tokens: bool | None = None,
 ) -> Call[replies.HistoriesPage]:
     """Read the logs of several agents, one after the other.
 
@@ -259,6 +263,7 @@ def histories(
         limit: the maximum number of events on a page, 1 to 10,000. Default: 1,000.
         kinds: only events of these kinds.
         max_bytes: the maximum size of a page, which has at least one item. Default: 8 MiB; at most 16.
+        tokens: as in :func:`history`.
     """
     return call("histories", reply_reader(replies.HistoriesPage), locals(), items="events")
 

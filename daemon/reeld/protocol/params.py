@@ -246,6 +246,7 @@ class History(NamedTuple):
     last: _Items | None = None
     before: _Place | None = None
     live: _Flag | None = None
+    tokens: _Flag = False
 
 
 class Histories(NamedTuple):
@@ -256,6 +257,7 @@ class Histories(NamedTuple):
     limit: _Items = PAGE_ITEMS
     kinds: _Kinds | None = None
     max_bytes: _Bytes = PAGE_BYTES
+    tokens: _Flag = False
 
 
 class Gone(NamedTuple):

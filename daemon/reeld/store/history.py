@@ -29,6 +29,7 @@ _BY_REF = "WHERE e.agent = ? AND +e.seq > ? AND +e.seq <= ? AND e.ref IN (SELECT
 _KNOWN = """
     SELECT e.ref, e.seq FROM json_each(?) CROSS JOIN events e ON e.agent = ? AND e.ref = value WHERE e.seq <= ?
 """
+_WITH_TOKENS = "e.kind IN ('assistant', 'tool_call') AND instr(e.data_json, 'usage') > 0"
 _ROWS = "SELECT a.uid, a.id FROM json_each(?) CROSS JOIN agents a ON a.uid = value WHERE a.name <> ''"
 _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
@@ -72,7 +73,7 @@ def history(connection: Connection, row: int, head: int, asked: History, pack: P
         last = asked.before - 1
         spans = (span._replace(upto=min(span.upto, last)) for span in spans)
     spans = takewhile(lambda span: span.upto > asked.since, spans)
-    selected = _Selected(asked.kinds, asked.refs)
+    selected = _Selected(asked.kinds, asked.refs, tokens=asked.tokens)
     since, wanted = asked.since, list[Span]()
     if asked.last is None:
         wanted = list(spans)
@@ -99,7 +100,8 @@ def histories(connection: Connection, asked: Histories, pack: Pack) -> PackedPag
         for uid in dict.fromkeys(asked.agents)
         if uid in rows
     )
-    events = _events(connection, spans, 0, asked.limit, _Selected(asked.kinds, None), pack)
+    selected = _Selected(asked.kinds, None, tokens=asked.tokens)
+    events = _events(connection, spans, 0, asked.limit, selected, pack)
     return packed_page((pack(event) for event in events), asked.limit, asked.max_bytes)
 
 
@@ -109,12 +111,14 @@ class _Selected:
     Args:
         kinds: the kinds; ``None`` for all.
         refs: the references; ``None`` for all events, also those without one.
+        tokens: whether answers are selected as well that may say how many tokens they took.
     """
 
-    def __init__(self, kinds: Sequence[str] | None, refs: Sequence[str] | None) -> None:
+    def __init__(self, kinds: Sequence[str] | None, refs: Sequence[str] | None, *, tokens: bool) -> None:
         self._where = _BY_SEQ if refs is None else _BY_REF
         if kinds is not None:
-            self._where += f" AND e.kind IN ({', '.join('?' * len(kinds))})"
+            where = f"e.kind IN ({', '.join('?' * len(kinds))})"
+            self._where += f" AND ({where} OR {_WITH_TOKENS})" if tokens else f" AND {where}"
         self._chosen = (*(() if refs is None else (Texts(refs),)), *(kinds or ()))
 
     def rows(self, connection: Connection, span: Span, since: int, limit: int) -> Iterator[Sequence[Any]]:

@@ -104,6 +104,35 @@ def test_an_agent_that_is_missing(run: Run) -> None:
     run(scenario)
 
 
+def answered(tokens: int, name: str) -> Any:
+    """Return an answer that a framework stored with its tokens."""
+    fields = {"usage_metadata": {"input_tokens": tokens}, "response_metadata": {"model_name": "m"}, "id": name}
+    item = {"format": "x-mine", "check": name, "form": {"class": "AIMessage", "fields": fields}}
+    return {"role": "assistant", "content": "Hi.", "provider_metadata": {"item": item}}
+
+
+def test_tokens_in_answers(daemon: Daemon) -> None:
+    """They count once: not beside an event that counts the response, nor if the answer is stored again."""
+    with daemon.client() as client:
+        name = client.create(tags=tagged("answers")).name
+        client.add(name, ["hi", answered(10, "a")])
+        question = client.add(name, ["and?"]).head
+        client.add(name, [answered(20, "b"), answered(40, "c")])
+        client.add(name, [answered(20, "b"), answered(80, "d")], from_=question)
+        client.add(name, [answered(1000, "e"), used(1)])
+        clone = client.clone(name).name
+        client.add(clone, [answered(500, "a")])
+        with daemon.client() as fresh:
+            alone = fresh.usage(clone)["all"]
+        assert (1, 500) == (alone.responses, alone.tokens.read)
+        plain = client.usage(clone, by="model")["m"]
+        assert (1, 500) == (plain.responses, plain.tokens.read)
+        assert 5 == client.usage(name)["all"].responses
+        counted = client.usage(name, by="model")["m"]
+        assert (5, 151) == (counted.responses, counted.tokens.read)
+        assert 6 == client.usage(by="tag:test")["answers"].responses
+
+
 def ask(client: Client, name: str, other: str, wire: Wire) -> Counter[str]:
     """Ask for everything that is computed, and return how often each method was asked for."""
     wire.asked.clear()
@@ -134,12 +163,12 @@ def test_an_older_daemon(daemon: Daemon) -> None:
         name = direct.create(tags=tagged("old")).name
         direct.add(name, ["hi", used(1)])
         clone = direct.clone(name).name
-        new = list(client.tree(name).stretches()), client.usage(by="tag:test")
+        new = list(client.tree(name).stretches()), client.usage(by="tag:test")["old"]
         assert client.server is not None
         client._server = client.server._replace(features=["subscriptions"])
         wire.asked.clear()
 
-        assert new == (list(client.tree(name).stretches()), client.usage(by="tag:test"))
+        assert new == (list(client.tree(name).stretches()), client.usage(by="tag:test")["old"])
         assert [(clone, 3)] == new[0][0][1].clones
         assert "histories" not in wire.asked
         assert wire.asked.count("history") == 1 + len(list(direct.iter_agents()))

@@ -43,8 +43,8 @@ PROTOCOL = {
     "facts": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes? format?",
     "answer": "agent code?",
-    "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live?",
-    "histories": "agents since? limit? kinds? max_bytes?",
+    "history": "agent since? limit? kinds? inherited? max_bytes? refs? last? before? live? tokens?",
+    "histories": "agents since? limit? kinds? max_bytes? tokens?",
     "state": "agent keys? at? after? limit? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after? dirs? snippet? wait?"

@@ -1,18 +1,15 @@
 """The command ``info``."""
 
-import json
-from contextlib import suppress
-
-from reel import requests
 from reel.cli.commands.shared.waiting import waits_for
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
 from reel.cli.screen.output import plain
 from reel.reading.fullness import Fullness
-from reel.reading.tokens import Tokens, difference, replaced_by, tokens_in, total
+from reel.reading.tokens import Tokens, total
 from reel.reading.wording import flat
 from reel.replies import AgentInfo
 from reel.requests.context import context
+from reel.requests.derived import usage
 
 
 def info(ctx: Context) -> None:
@@ -33,14 +30,7 @@ def info(ctx: Context) -> None:
 
 def _tokens(ctx: Context) -> Tokens:
     """Return how many tokens the responses of an agent used, without those of its source."""
-    used: list[Tokens] = []
-    for page in ctx.client.pages(requests.history(ctx.agent, kinds=["usage"])):
-        for event in page.events:
-            with suppress(ValueError, RecursionError):  # anybody may add such an event
-                data = json.loads(event["data_json"] or "{}")
-                if tokens := tokens_in(data):
-                    used.append(difference(tokens, replaced_by(data)))
-    return total(used)
+    return total(entry.tokens for entry in ctx.client.call(usage(ctx.agent)).values())
 
 
 def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None, turn: str) -> list[tuple[str, str]]:

@@ -84,6 +84,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "append_together",
             "prune",
             "gone",
+            "tokens",
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -63,7 +63,8 @@ def test_groups_add_up(counted: list[tuple[str, Tokens]]) -> None:
     found.add_agents([agent()])
     for model, tokens in counted:
         usage = {"prompt_tokens": tokens.read, "completion_tokens": tokens.written}
-        found.add([{"agent": ID, "data_json": json.dumps({"model": model, "usage": usage})}])  # type: ignore[typeddict-item]
+        data = json.dumps({"model": model, "usage": usage})
+        found.add([{"agent": ID, "command": 1, "kind": "usage", "data_json": data}])  # type: ignore[typeddict-item]
 
     expected = [tokens for _, tokens in counted if tokens.read or tokens.written]
     assert sum(entry.responses for entry in found.sums.values()) == len(expected)
@@ -94,7 +95,7 @@ def test_a_response_that_is_counted_again() -> None:
     found.add_agents([agent()])
     counts: list[Any] = [{"model": "m", "usage": {"output_tokens": 2}}]
     counts.append({"model": "m", "usage": {"output_tokens": 9}, "replaces": counts[0]})
-    found.add([{"agent": ID, "data_json": json.dumps(data)} for data in counts])  # type: ignore[typeddict-item]
+    found.add([{"agent": ID, "command": 1, "kind": "usage", "data_json": json.dumps(data)} for data in counts])  # type: ignore[typeddict-item]
 
     assert {"m": Sum(1, Tokens(0, 9))} == found.sums == found.models["m"]
 
