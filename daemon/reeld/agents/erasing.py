@@ -33,6 +33,7 @@ from reeld.store import queries
 from reeld.store.eraser import Eraser
 from reeld.store.erasing_backups import FindIn
 from reeld.store.erasures import Change, Order, OwnKey, hidden
+from reeld.store.pruned import not_gone_yet
 from reeld.store.pruning import Point, Program, Pruned, plan_prune
 from reeld.store.purging import Purge, plan_purge, plan_purge_elsewhere, purged_with, was_purged
 from reeld.store.redacting import Past, Redactions, Text, plan_past, plan_redaction
@@ -191,12 +192,13 @@ async def prune_log(
             return told
         if (first := await first_reply(store, options.key)) is not None:
             return first
-        if found.decision().is_nothing:
+        gone = await store.read(not_gone_yet, agent.row, stage.base.uid, wanted.program.gone)
+        if found.decision().is_nothing and not gone:  # a record that a clone has stays, and may be needed nevertheless
             return told
         erasure = Erasure(Order("prune", stage.base.uid, options.client, time), found.changes, texts=found.texts)
 
         async def decide(number: int, _: Reply) -> Reply:
-            command = commands.redacted(stage, len(found.found), "prune", wanted.program.gone)
+            command = commands.redacted(stage, len(found.found), "prune", gone)
             reply = await work.commit({**told, **stage.reply(command)}, found.decision(number))
             log.info("agent=%s pruned: %d events, for client=%s", stage.base.uid, len(found.found), options.client)
             return reply

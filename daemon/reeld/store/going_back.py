@@ -4,6 +4,7 @@ from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation, Takeover
+from reeld.core.events import data_of
 from reeld.core.reading import Reader
 from reeld.core.undo import Undone
 from reeld.store import queries, states
@@ -12,6 +13,9 @@ from reeld.store.history import lineage
 from reeld.store.pruned import is_gone
 from reeld.store.spans import NEWEST
 from reeld.store.states import Position, SqlLog
+
+_PLACE = "SELECT command, parent FROM events WHERE agent = ? AND seq = ?"
+_REWOUND = "SELECT data_json FROM events WHERE agent = ? AND seq = ? AND kind = 'rewind' AND parent IS ?"
 
 
 class Way(NamedTuple):
@@ -62,9 +66,28 @@ def require_mark_there(connection: Connection, row: int, mark: int) -> None:
 def require_there_before(connection: Connection, row: int, seq: int) -> None:
     """Require that what a program had before the command of an event was not pruned; see :func:`goal`."""
     for owner, _, upto in lineage(connection, row, NEWEST) if seq > 0 else ():
-        found = connection.execute("SELECT command FROM events WHERE agent = ? AND seq = ?", (owner, seq)).fetchone()
+        found = connection.execute(_PLACE, (owner, seq)).fetchone()
         if found is not None and seq <= upto:
-            require_there(connection, row, found[0] - 1)
+            command, parent = found
+            replaced = _replaced(connection, owner, command, parent)
+            if replaced is None:
+                require_there(connection, row, command - 1)
+            else:
+                require_there_before(connection, row, replaced)
+
+
+def _replaced(connection: Connection, row: int, command: int, tip: int | None) -> int | None:
+    """Return the entry that a command has replaced, which came before all that it added; ``None`` if it has not.
+
+    Args:
+        connection: reads the log.
+        row: the agent that has it.
+        command: its first seq.
+        tip: what comes before the first entry that it added.
+    """
+    went = connection.execute(_REWOUND, (row, command, tip)).fetchone()
+    before = None if went is None else data_of(went[0]).get("before")
+    return before if type(before) is int and before < command else None
 
 
 def require_there(connection: Connection, row: int, at: int) -> None:

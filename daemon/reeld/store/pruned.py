@@ -6,13 +6,13 @@ What a program keeps in a log has a form that only the program knows. So it says
 and the event of the prune has them. That event is the newest of its agent when the prune is decided.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reel.reading.wording import utc_minute
 from reeld.core.events import data_of
 from reeld.core.pruning import Pruning, marker_of
 from reeld.store.connection import Connection
-from reeld.store.spans import Lineage
+from reeld.store.spans import NEWEST, Lineage
 
 _PRUNES = """
     SELECT x.time FROM agents a JOIN erasures x ON x.agent = a.uid
@@ -55,6 +55,12 @@ def is_gone(connection: Connection, line: Lineage, at: int) -> bool:
     """
     found = (span for owner, uid, upto in line for span in _gone(connection, owner, uid, upto))
     return any(first <= at <= last for first, last in found)
+
+
+def not_gone_yet(connection: Connection, row: int, uid: str, spans: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return those spans of positions, each the first and the last, that no prune of an agent has named."""
+    known = [*_gone(connection, row, uid, NEWEST)] if spans else []
+    return [span for span in spans if [*span] not in known]
 
 
 def _gone(connection: Connection, owner: int, uid: str, upto: int) -> Iterator[list[int]]:

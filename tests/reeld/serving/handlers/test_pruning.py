@@ -308,6 +308,43 @@ async def test_positions_that_are_gone(connect: Connect) -> None:
         assert await intact(peer)
 
 
+async def test_back_to_before_what_was_replaced(connect: Connect) -> None:
+    """What stands in the place of another message leads back to where that one was added."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        record = {"kind": "command", "data_json": encode({"mine": "plugh"})}
+        await peer.call("add", "a", ["one", record], {"create": True})  # 2, 3
+        await peer.call("add", "a", ["two"])  # 4
+        await peer.call("prune", "a", {"before": 1, "records": [[3, "{}"]], "gone": [[3, 3]]})  # 5
+        for text in ("instead", "and again"):
+            last = (await peer.call("messages", "a"))["messages"][-1]["seq"]
+            await peer.call("add", "a", [text], {"from": last})
+        last = (await peer.call("messages", "a"))["messages"][-1]["seq"]
+        (refused,) = await peer.ask(("add", "a", {"messages": [], "from": last}))
+
+        assert "what a program kept beside the conversation at 3" in str(refused)
+        assert ["one", "and again"] == await texts(peer, "a")
+        await peer.call("add", "a", ["three"])
+        last = (await peer.call("messages", "a"))["messages"][-1]["seq"]
+        await peer.call("add", "a", [], {"from": last})
+        assert ["one", "and again"] == await texts(peer, "a")
+
+
+async def test_positions_that_are_gone_alone(connect: Connect) -> None:
+    """They are noted once, even if no record changes."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("add", "a", ["one", "two"], {"create": True})
+        said = {"before": 1, "records": [], "gone": [[2, 2]]}
+        first = await peer.call("prune", "a", said)
+        again = await peer.call("prune", "a", said)
+
+        assert first["command"] == again["head"]
+        assert "command" not in again
+        assert encode({"events": 0, "by": "prune", "gone": [[2, 2]]}) == (await logged(peer, "a"))[-1][2]
+        assert await intact(peer)
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
