@@ -379,6 +379,43 @@ def test_a_way_back_to_what_is_gone(new: Callable[[], Any], client: Client, thre
     assert {} == new().get_state(config).values
 
 
+@pytest.mark.parametrize("door", ["rewind", "restore"])
+def test_a_mark_before_what_is_pruned(
+    new: Callable[[], Any], client: Client, thread: str, config: Any, door: str
+) -> None:
+    """Both the checkpoint at a mark and the newest one before the next message stay: restore and rewind lead there."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "one")
+    mark = client.mark(name, "here").command
+    marked = new().get_state(config)
+    live.update_state(config, {"notes": ["later"]})
+    later = new().get_state(config)
+    say(live, config, "two", "three")
+    live.checkpointer.prune([thread])
+    if door == "rewind":
+        client.rewind(name, "here")
+    else:
+        client.restore(name, mark)
+    assert (later if door == "rewind" else marked) == new().get_state(config)
+
+
+def test_a_copy_that_has_all(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """What a copy has stays in the log of its source, where nothing goes back to it either; the copy goes back."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "one", "two")
+    live.checkpointer.copy_thread(thread, f"{thread}-copy")
+    live.checkpointer.prune([thread])
+    before, head = seen(live, config), client.agent(name).head
+    with pytest.raises(InvalidParams, match="what a program kept beside the conversation"):
+        client.undo_turn(name)
+    assert (before, head) == (seen(new(), config), client.agent(name).head)
+    live.checkpointer.prune([thread])
+    assert head == client.agent(name).head
+    client.undo_turn(f"{name}-copy")
+    copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
+    assert 2 == len(new().get_state(copied).values["messages"])
+
+
 def test_a_second_prune(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
     """The checkpoint that a prune kept is gone after the next one, also for who goes back to in between."""
     live, name = new(), f"langgraph/{thread}"

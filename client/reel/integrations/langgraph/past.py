@@ -128,7 +128,13 @@ class Past:
             tip: the node.
             checkpoints: the checkpoints, in the order of their seqs.
         """
-        found = self._at[tip]
+        return self._newest(self._at[tip], checkpoints)
+
+    def newest_at_seq(self, seq: int, checkpoints: Iterable[Checkpoint]) -> Collection[Checkpoint]:
+        """Return what :meth:`newest_at` does, for going back to a seq."""
+        return self._newest(self._at_seq(seq), checkpoints)
+
+    def _newest(self, found: _Point, checkpoints: Iterable[Checkpoint]) -> Collection[Checkpoint]:
         _, end, _ = self._place_to_stay(found)
         newest: dict[str, Checkpoint] = {}
         for made in takewhile(lambda each: each.seq <= end, checkpoints):

@@ -375,11 +375,12 @@ class Thread:
         return "" if None in found else "".join(filter(None, found))
 
     def marked(self) -> Iterator[Checkpoint]:
-        """Yield the checkpoints that marks lead to: the newest of each namespace that was there."""
+        """Yield the newest checkpoints of each namespace that marks lead to: there, and before the next message."""
         there = [made for made in self.by_seq.values() if (made.space, made.id) not in self.hidden]
         for node in self.nodes.values():
             if node.record["kind"] == "mark":
                 yield from self._past.newest_at(node.place, there)
+                yield from self._past.newest_at_seq(node.seq, there)
 
     def gone(self) -> list[tuple[int, int]]:
         """Return the stretches of the log that lead back to checkpoints that are hidden."""
