@@ -129,8 +129,11 @@ class Client(Methods):
     def is_still(self, server: "Hello | None") -> bool:
         """Whether the connection on which the daemon said this of itself is still there.
 
-        If not, another daemon may have another log now: a backup was restored, for example. What a program remembers
-        of a head means nothing there, even if there is one with the same number.
+        If not, there may be another log now: that of a backup, for example. There, a head that a program remembers
+        means nothing, even if the log has come to the same number.
+
+        Args:
+            server: what :attr:`server` was on the connection.
         """
         with self._turn:
             return self._server is server is not None and self._connection is not None and self._connection.is_quiet
