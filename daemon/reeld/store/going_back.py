@@ -15,7 +15,7 @@ from reeld.store.spans import NEWEST
 from reeld.store.states import Position, SqlLog
 
 _PLACE = "SELECT command, parent FROM events WHERE agent = ? AND seq = ?"
-_REWOUND = "SELECT data_json FROM events WHERE agent = ? AND seq = ? AND kind = 'rewind' AND parent IS ?"
+_REWOUND = "SELECT parent, data_json FROM events WHERE agent = ? AND seq = ? AND kind = 'rewind'"
 
 
 class Way(NamedTuple):
@@ -85,8 +85,8 @@ def _replaced(connection: Connection, row: int, command: int, tip: int | None) -
         command: its first seq.
         tip: what comes before the first entry that it added.
     """
-    went = connection.execute(_REWOUND, (row, command, tip)).fetchone()
-    before = None if went is None else data_of(went[0]).get("before")
+    went = connection.execute(_REWOUND, (row, command)).fetchone()
+    before = data_of(went[1]).get("before") if went is not None and went[0] == tip else None
     return before if type(before) is int and before < command else None
 
 
