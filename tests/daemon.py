@@ -132,7 +132,7 @@ class Daemon:
 
     def put_back(self, backup: Path) -> None:
         """Stop, put a backup in the place of the database, and start again."""
-        assert self.end() == 0
+        assert 0 == self.end()
         for file in ("", "-wal", "-shm"):
             Path(self.database + file).unlink(missing_ok=True)
         shutil.copy(backup, self.database)
