@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reel.importing.adding.described import Described
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
-from reel.importing.values import AS_WRITTEN, digest, ref_as_written
+from reel.importing.values import AS_WRITTEN, digest, ref_as_written, text_in
 from reel.reading.log_tree import LogTree
 from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
 
@@ -92,7 +92,7 @@ class Log:
         elif kind == "clone":
             self.usages = Usages()
         elif kind == "redacted":
-            is_pruned = json.loads(event["data_json"])["by"] == _PRUNED
+            is_pruned = _is_of_prune(event)
             self.is_pruned, self.is_redacted = self.is_pruned or is_pruned, self.is_redacted or not is_pruned
         self.is_answered = self.is_answered or kind == "assistant"
         if kind in NODE_KINDS:
@@ -193,6 +193,14 @@ class Log:
 def in_log(seq: int) -> Place:
     """Return the place of an event of the log."""
     return _LINE, seq
+
+
+def _is_of_prune(event: Any) -> bool:
+    """Return whether an event tells of a prune; of one that is damaged nobody knows, so that it may be a redaction."""
+    try:
+        return text_in(json.loads(event["data_json"] or "{}"), "by") == _PRUNED
+    except ValueError:
+        return False
 
 
 def brought_by(clone: int, seq: int) -> Place:

@@ -45,6 +45,22 @@ def test_somebody_else_wrote(kind: str, changed: bool) -> None:
     assert not read(event(2, None), event(3, 2, kind)).changed
 
 
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ('{"by":"prune","events":1}', (True, False)),
+        ('{"by":"text","events":1}', (False, True)),
+        ("{", (False, True)),
+        ("[]", (False, True)),
+        (None, (False, True)),
+    ],
+)
+def test_what_was_removed(data: str | None, expected: tuple[bool, bool]) -> None:
+    """A prune is no redaction; what is damaged may have been one."""
+    log = read(event(2, None), event(3, 2, "redacted", data_json=data))
+    assert expected == (log.is_pruned, log.is_redacted)
+
+
 def test_what_follows_a_place() -> None:
     """The message after it on the way to the tip: of another branch nothing is, and marks are no messages."""
     log = read(event(2, None), event(3, 2, "mark"), event(4, 3), event(5, 2, "rewind"), event(6, 2))
