@@ -3,34 +3,27 @@
 Every message has its place after a particular other one, whatever happened between them. So going back, compacting, and
 continuing an existing conversation are the same operation: the next message is added after its predecessor, and
 replaces what follows that. All of it remains in the log.
-
-The commands are sent without waiting for replies. Their seqs are known in advance, because a command is carried out
-only if no other client has written.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reel import requests
-from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
+from reel.base.errors import InvalidParams
 from reel.base.strict_json import Json, encode
 from reel.base.values import fit_messagepack
-from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
-from reel.importing.adding.stretch import Stretch, fitted, too_old
-from reel.importing.adding.target import Target, read_log
+from reel.importing.adding.target import Target
 from reel.importing.adding.usages import replacing
+from reel.importing.adding.writer import Writer
 from reel.importing.id_tables import IdMap
-from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Problem, Said, Source, Step
-from reel.requests import Call
+from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
 
 # How many messages before the first answer are said again after a prompt that was found after them.
 _OPENING = 100
-# The head of an agent that was just created.
-_CREATED = 1
 
 
 class Conversation:
@@ -46,20 +39,13 @@ class Conversation:
 
     def __init__(self, pipeline: Commands, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
         self._pipeline = pipeline
-        self._source = source
         self.name = name
         self._target = target
-        self._log = target.log
-        self._careful = careful
-        self.agent = target.row.id if target.row else ""
-        self.made = ""
-        self.added = 0
+        self.writer = Writer(pipeline, source, name, target, careful=careful)
+        # How many messages were there already.
         self.known = 0
         # The lines of messages that say something else than when they were imported.
         self.changed: list[int] = []
-        self.problems: list[Problem] = []
-        self.failure: ReelError | None = None
-        self._describing = Describing(name, target.row)
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         self._left = LeftBehind()
@@ -80,15 +66,11 @@ class Conversation:
         self._sent: int | None = None
         # Records for the log only that came before the agent existed.
         self._early: list[Kept] = []
-        self._stretch: Stretch | None = None
-        # Whether the agent is to be created before the first message is sent.
-        self._is_new = False
-        self._line = 0
 
     @property
     def log(self) -> Log:
         """The current contents of the agent's log."""
-        return self._log
+        return self.writer.log
 
     def go_on(self, base: int | None, places: Mapping[str, int]) -> None:
         """Continue at the end of an existing conversation.
@@ -97,15 +79,14 @@ class Conversation:
             base: the prompt at its beginning, if it has one.
             places: the places of messages that are not in the log, or not live, under their ids.
         """
-        self._at, self._base = self._log.tip, base
+        self._at, self._base = self.log.tip, base
         self._had = 0  # who goes on knows where
         for ref, place in places.items():
             self._places[ref] = place
 
     def count_earlier(self, other: "Conversation") -> None:
         """Count what another reading of the same source has done, up to what was refused."""
-        self.made = self.made or other.made
-        self.added += other.added
+        self.writer.count_earlier(other.writer)
         self.known = other.known
 
     def take(self, step: Step) -> None:
@@ -114,7 +95,7 @@ class Conversation:
             self._opening = None
         match step:
             case About():
-                self._describing.take(step)
+                self.writer.describing.take(step)
             case Said():
                 self._say(step)
             case Kept():
@@ -130,28 +111,16 @@ class Conversation:
         """Return the last message at what has a source's id, or of the conversation if nothing has it."""
         place = self._place_of(ref)
         if place is None:
-            return self._log.tip
-        return place if self._log.is_message(place) else self._log.state_with(place)[1]
+            return self.log.tip
+        return place if self.log.is_message(place) else self.log.state_with(place)[1]
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
         if self._target.is_fork and self._at is not None:
-            self._materialize()
+            self._begin()
         self._move()
-        self.flush()
-        if not self.agent or self.failure:
-            return
-        by_person = Described() if self._target.is_fork else self._log.described
-        if (change := self._describing.change(self.agent, by_person)) is not None:
-            self._pipeline.submit(change, self._took_description)
-
-    def flush(self) -> None:
-        """Send what was collected."""
-        stretch, self._stretch = self._stretch, None
-        if self._is_new:
-            self._create()
-        if stretch is not None and self.failure is None:
-            self._send(stretch)
+        self.writer.flush()
+        self.writer.describe()
 
     def _say(self, said: Said) -> None:
         if said.role != "system" or self._takes_prompt(said):
@@ -165,7 +134,7 @@ class Conversation:
             return False
         is_first = place is None and self._at is None
         # Of a prompt alone no agent is made: a session that was opened and left has nothing else.
-        is_late = is_first and (not self.agent or self._log.after(None) is not None)
+        is_late = is_first and (not self.writer.agent or self.log.after(None) is not None)
         self._late = prompt if is_late else None
         return not is_late and (place is None or place != self._base)
 
@@ -181,7 +150,7 @@ class Conversation:
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
         half = place
-        is_settled = half is not None and bool(parts or self._left) and self._log.is_message(half)
+        is_settled = half is not None and bool(parts or self._left) and self.log.is_message(half)
         if half is not None and is_settled:
             place, parts = self._settled(said, half, parts, at)
         if parts:
@@ -197,9 +166,9 @@ class Conversation:
             self._at = half or self._at
             return
         self._place_parts(said.parts, place, is_settled=is_settled)
-        if begins and self._log.before(place) == self._base:
+        if begins and self.log.before(place) == self._base:
             if self._opening == []:  # messages that an import saw before the prompt
-                self._left.add(self._log.following(self._base, place - 1), said.parts[-1].ref)
+                self._left.add(self.log.following(self._base, place - 1), said.parts[-1].ref)
             self._base = place
         self._note_opening(said)
         self._go_to(place)
@@ -210,10 +179,10 @@ class Conversation:
         Those that are there under their own, and not before it, were left behind.
         """
         for part in parts:
-            if (found := self._log.place_of(part.ref)) != place:
+            if (found := self.log.place_of(part.ref)) != place:
                 self._places[part.ref] = place
                 if found is not None and not is_settled:
-                    self._left.add(pieces_of(parts, place, self._log)[1], parts[-1].ref)
+                    self._left.add(pieces_of(parts, place, self.log)[1], parts[-1].ref)
 
     def _note_opening(self, said: Said) -> None:
         if self._opening is not None and said.role != "system":
@@ -226,7 +195,7 @@ class Conversation:
         late, self._late = self._late, None
         if late is None:
             return
-        opening = None if self._log.is_answered else self._opening
+        opening = None if self.log.is_answered else self._opening
         if opening:
             self._at, self._base, self._opening = None, None, []
         self._read(late)
@@ -243,19 +212,16 @@ class Conversation:
         It is impossible to go back to a message that does not end a command.
         """
         place = self._at
-        if not self.agent or place is None or place == self._log.tip:
-            return
-        is_newer = self._newest == self._log.newest
-        if is_newer and self._log.state_with(place)[1] == place and self._kept_at(place) == place:
-            self._restore(place)
+        if self.writer.agent and place not in (None, self.log.tip) and self._newest == self.log.newest:
+            self.writer.return_to(place)
 
     def _place_of(self, ref: str) -> int | None:
-        return self._places.get(ref) or self._log.place_of(ref)
+        return self._places.get(ref) or self.log.place_of(ref)
 
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self._log.place_of_part(parts[number - 1])
+            place = self.log.place_of_part(parts[number - 1])
             if place is not None:
                 self._at = place
                 return place, parts[number:]
@@ -275,13 +241,13 @@ class Conversation:
             rest: the parts after that.
             at: the message that it follows in its source.
         """
-        pieces, left = pieces_of(said.parts, place, self._log)
-        before = self._log.before(pieces[-1])
-        instead = self._left.instead_of(pieces[-1], self._log) if before != at else None
+        pieces, left = pieces_of(said.parts, place, self.log)
+        before = self.log.before(pieces[-1])
+        instead = self._left.instead_of(pieces[-1], self.log) if before != at else None
         if not rest and instead is None:
             self._left.add(left, said.parts[-1].ref)
             return place, ()
-        stored = self._stored(pieces) if self._log.is_redacted else None
+        stored = self._stored(pieces) if self.log.is_redacted else None
         if stored is not None and rest and len(stored) != sum(len(part.blocks) for part in said.parts[: -len(rest)]):
             return place, rest  # nobody can tell which blocks of the source these are
         self._at = before if instead is None else at
@@ -289,7 +255,7 @@ class Conversation:
             return whole, ()
         last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
         self._left.add((*pieces, *left), last.ref if rest else instead or "")
-        known = self._log.place_of(last.ref)
+        known = self.log.place_of(last.ref)
         if known is not None:
             return known, ()
         if stored is not None:
@@ -298,8 +264,8 @@ class Conversation:
 
     def _stored(self, places: list[int]) -> list[Json]:
         """Return the blocks that messages have in the log, of the last one first: words in it may be redacted."""
-        self.flush()
-        agent = self.agent or self._target.origin
+        self.writer.flush()
+        agent = self.writer.agent or self._target.origin
         calls = [requests.history(agent, since=place - 1, limit=1, inherited=True) for place in reversed(places)]
         return [block for call in calls for event in self._pipeline.call(call).events for block in blocks_in(event)]
 
@@ -314,7 +280,7 @@ class Conversation:
             parts: its parts.
             besides: messages that it is not.
         """
-        following = self._log.following(self._at, self._had) if (self._at or 0) < self._had else []
+        following = self.log.following(self._at, self._had) if (self._at or 0) < self._had else []
         following = [place for place in following if place not in besides]
         blocks = _comparable([block for part in parts for block in part.blocks]) if following else []
         for place in following:
@@ -328,15 +294,15 @@ class Conversation:
     def _messages_at(self, place: int) -> Sequence[Any]:
         """Return the message at a place; none if what the conversation was there was pruned."""
         try:
-            page = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place))
+            page = self._pipeline.call(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place))
         except InvalidParams:
             return ()
         return [*page.messages]
 
     def _keep(self, kept: Kept) -> None:
-        if (place := self._log.place_of(kept.ref)) is not None:
+        if (place := self.log.place_of(kept.ref)) is not None:
             self._recount(kept, place)
-        elif not self.agent:
+        elif not self.writer.agent:
             self._early.append(kept)
         else:
             self._put_record(kept)
@@ -346,16 +312,16 @@ class Conversation:
         record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
         seq = self._put(record, kept.ref, kept, is_prompt=False)
         if seq is not None and kept.kind == "usage":
-            self._log.usages.add(seq if first is None else first, seq, kept.data)
+            self.log.usages.add(seq if first is None else first, seq, kept.data)
 
     def _recount(self, kept: Kept, first: int) -> None:
         """Count the tokens of an answer again if its first count, at a seq, was made before it was complete."""
-        place = self._log.usages.smaller(first, kept.data) if kept.kind == "usage" and self.agent else None
+        place = self.log.usages.smaller(first, kept.data) if kept.kind == "usage" and self.writer.agent else None
         if place is None:
             self.known += 1
             return
-        self.flush()
-        for earlier in self._pipeline.call(requests.history(self.agent, since=place - 1, limit=1)).events:
+        self.writer.flush()
+        for earlier in self._pipeline.call(requests.history(self.writer.agent, since=place - 1, limit=1)).events:
             self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
 
     def _compact(self, step: Compacted) -> None:
@@ -370,7 +336,7 @@ class Conversation:
     def _prompt_in_force(self, summary: str) -> Said | None:
         """Return the prompt that stays beside a summary, as a copy; ``None`` if the conversation begins with it."""
         place = self._place_of(self._prompt.parts[-1].ref) if self._prompt is not None else None
-        if self._prompt is None or place is None or place == self._base or not self._log.leads(place, self._at):
+        if self._prompt is None or place is None or place == self._base or not self.log.leads(place, self._at):
             return None
         last = self._prompt.parts[-1]
         return self._prompt._replace(parts=(*self._prompt.parts[:-1], last._replace(ref=f"{last.ref}@{summary}")))
@@ -389,12 +355,12 @@ class Conversation:
 
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
         """Add again a message kept after a summary."""
-        if (known := self._log.place_of(copy)) is not None:
+        if (known := self.log.place_of(copy)) is not None:
             self._places[ref] = known
             self._go_to(known)
             return
-        self.flush()
-        found = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place)).messages
+        self.writer.flush()
+        found = self._pipeline.call(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place)).messages
         for message in found:
             part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
             self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
@@ -402,134 +368,17 @@ class Conversation:
 
     def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
         """Collect a message or a record, and return its future seq; ``None`` if it was refused."""
-        is_message = isinstance(step, Said)
-        element["ref"] = ref_for(ref)
-        if step.sent is not None:
-            element["sent"] = step.sent
-        element, size = fitted(element)
-        self._materialize()
-        if self._stretch is not None and not self._stretch.has_room(size):
-            self.flush()
-        if is_message and self._at != self._log.tip:
-            self._go_back()
-        seq = self._log.head + 1
-        command = self._open_stretch().add(element, size, is_prompt=is_prompt)
-        if self._careful and not self._is_accepted(step.line):
-            return None
-        self._log.add(seq, command, ref, is_message=is_message)
-        return seq
+        self._begin()
+        return self.writer.put(element, ref, step, self._at, is_prompt=is_prompt)
 
-    def _is_accepted(self, line: int) -> bool:
-        """Send a single message, and return whether it was accepted."""
-        refused, self._line = len(self.problems), line
-        self.flush()
-        if len(self.problems) > refused:
-            self._log = read_log(self._pipeline, self.agent)
-            return False
-        return self.failure is None
-
-    def _open_stretch(self) -> Stretch:
-        if self._stretch is None:
-            self._stretch = Stretch(self._log.head)
-        return self._stretch
-
-    def _go_back(self) -> None:
-        """Go to the place of the next message, which replaces what follows there."""
-        following = self._log.after(self._at)
-        if following is None and self._at is not None:
-            self._at = self._kept_at(self._at)
-            following = self._log.after(self._at)
-        if following is None and self._at is not None and self._at != self._log.tip:
-            self._restore(self._at)
-            following = self._log.after(self._at)
-        if following is not None:
-            self._log.go_to(self._at, self._open_stretch().replace(following))
-
-    def _kept_at(self, place: int | None) -> int | None:
-        """Return a place, or the last one before it at which the conversation can be brought back: some was pruned."""
-        if self._log.is_pruned:
-            self.flush()
-            while place is not None and not self._can_restore(place):
-                place = self._log.before(place)
-        return place
-
-    def _can_restore(self, place: int) -> bool:
-        seq, _ = self._log.state_with(place)
-        try:
-            self._pipeline.call(requests.messages(self.agent or self._target.origin, limit=1, at=seq))
-        except InvalidParams:
-            return False
-        return True
-
-    def _restore(self, place: int) -> None:
-        """Go back to the end of the command that added a message."""
-        seq, end = self._log.state_with(place)
-        self._log.go_to(end, self._open_stretch().restore(seq))
-
-    def _materialize(self) -> None:
-        """Create the agent if it does not exist; clone it if it must not be written to."""
-        if self.agent:
+    def _begin(self) -> None:
+        """Make the agent if it is not there."""
+        if self.writer.agent:
             return
-        if self._target.origin:
-            self._at = self._kept_at(self._at)
-        if self._target.origin and self._at is not None:
-            sent = self._sent if self._pipeline.knows("clone_sent") else None
-            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at, sent=sent))
-            self._log = read_log(self._pipeline, info.id)
-            self._describing.clone(info, is_fork=self._target.is_fork)
-            self.agent, self.made = info.id, info.name
-        else:  # with the title and the tags that are known when something is sent
-            self.agent = self.made = self._target.name
-            self._is_new, self._log = True, Log()
-            self._log.head = _CREATED
+        self._at = self.writer.make(self._at, self._sent)
         early, self._early = self._early, []
         for kept in early:
             self._keep(kept)
-
-    def _create(self) -> None:
-        """Create the agent; what is sent to its name is refused if it is another one, whose head differs."""
-        self._is_new = False
-        create = self._describing.create(self._target.name, is_fork=self._target.is_fork)
-        self._submit(create, self._took_agent)
-
-    def _took_agent(self, reply: Any) -> None:
-        if isinstance(reply, ReelError):
-            self.failure, self.made = self.failure or reply, ""
-        else:
-            self.agent = reply.id
-
-    def _send(self, stretch: Stretch) -> None:
-        # The events are not kept until they are answered.
-        call, sent, messages = stretch.call(self.agent), len(stretch), stretch.messages
-        if self._careful:
-            try:
-                self._took(self._pipeline.call(call), sent, messages)
-            except (InvalidMessage, TooLarge) as error:
-                self._refuse(error)
-        else:
-            self._submit(call, lambda reply: self._took(reply, sent, messages))
-
-    def _submit(self, call: Call[Any], take: Callable[[Any], None]) -> None:
-        try:
-            self._pipeline.submit(call, take)
-        except (InvalidParams, TooLarge) as error:
-            self.failure = self.failure or error
-
-    def _took(self, reply: Any, sent: int, messages: int) -> None:
-        if isinstance(reply, ReelError):
-            # The following commands are refused as well, because the head differs from the expected one.
-            self.failure = self.failure or (too_old() if isinstance(reply, MethodNotFound) else reply)
-        elif reply.first + sent - 1 != reply.head:
-            self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
-        else:
-            self.added += messages
-
-    def _took_description(self, reply: Any) -> None:
-        if isinstance(reply, ReelError):
-            self.problems.append(Problem(self._source.path, 0, f"the conversation was not described: {reply.message}"))
-
-    def _refuse(self, error: ReelError) -> None:
-        self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
 
 
 def _comparable(blocks: list[Any]) -> list[str]:

@@ -162,7 +162,7 @@ class Importer:
         self._commands.drain()
         sent, self._sent = self._sent, []
         for read in sent:
-            failures = [conversation.failure for conversation in read.conversations if conversation.failure]
+            failures = [conversation.writer.failure for conversation in read.conversations]
             if any(isinstance(failure, InvalidMessage | InvalidParams | TooLarge) for failure in failures):
                 again = self._read(tool, read.source, careful=True)
                 earlier = {conversation.name: conversation for conversation in read.conversations}
@@ -197,8 +197,8 @@ class Importer:
         accounting.end(reading.counts)
         for conversation in conversations.values():
             conversation.finish()
-            if conversation.made:
-                self._agents.made[conversation.name] = conversation.agent
+            if conversation.writer.made:
+                self._agents.made[conversation.name] = conversation.writer.agent
         if careful:
             self._commands.drain()
         return _Read(source, reading.counts, list(conversations.values()), bool(skipped), readable)
@@ -244,9 +244,9 @@ class Importer:
     def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
         """Return the agent of a conversation's origin, or an empty string if it is not a fork."""
         if (read := conversations.get(name)) is not None:
-            read.flush()
-            if read.agent:
-                return read.agent
+            read.writer.flush()
+            if read.writer.agent:
+                return read.writer.agent
         return self._agents.agent_of(name)
 
     def _count(self, read: _Read) -> None:
@@ -254,21 +254,21 @@ class Importer:
         totals.sources += 1
         totals.bytes += read.source.size
         complete = read.readable and not read.killed and not read.counts.unfinished
-        refused = [problem for conversation in read.conversations for problem in conversation.problems]
+        refused = [problem for conversation in read.conversations for problem in conversation.writer.problems]
         broken, more = [*read.counts.problems, *refused], read.counts.more_problems
         for conversation in read.conversations:
-            totals.messages += conversation.added
+            totals.messages += conversation.writer.added
             totals.known += conversation.known
             totals.changed += bool(conversation.changed)
             if conversation.changed:
                 read.counts.problem(_was_changed(conversation, read.source))
-            for problem in conversation.problems:
+            for problem in conversation.writer.problems:
                 read.counts.problem(problem)
-            if conversation.failure is not None:
+            if conversation.writer.failure is not None:
                 complete = False
-                read.counts.problem(Problem(read.source.path, 0, _why(conversation.failure)))
-            if conversation.agent:
-                agents[conversation.agent] = conversation.log.head, conversation.name
+                read.counts.problem(Problem(read.source.path, 0, _why(conversation.writer.failure)))
+            if conversation.writer.agent:
+                agents[conversation.writer.agent] = conversation.log.head, conversation.name
             self._count_conversation(conversation)
         if not agents:
             totals.empty += not read.killed
@@ -282,13 +282,13 @@ class Importer:
             self._seen.postpone(read.source)
 
     def _count_conversation(self, conversation: Conversation) -> None:
-        agent = conversation.agent
-        if conversation.made:
+        agent = conversation.writer.agent
+        if conversation.writer.made:
             self._new.add(agent)
-            if conversation.made != conversation.name:
-                self.totals.beside.append((conversation.name, conversation.made))
-        elif agent and conversation.failure is None:
-            if conversation.added:
+            if conversation.writer.made != conversation.name:
+                self.totals.beside.append((conversation.name, conversation.writer.made))
+        elif agent and conversation.writer.failure is None:
+            if conversation.writer.added:
                 self._grown.add(agent)
             elif not conversation.changed:
                 self._unchanged.add(agent)
@@ -310,7 +310,7 @@ def _outcome(conversation: Conversation, step: Step) -> str:
 def _was_changed(conversation: Conversation, source: Source) -> Problem:
     several = len(conversation.changed) - 1
     others = f", and {several:,} more," if several else ""
-    what = f"changed{others} since it was imported; {conversation.made or conversation.name} keeps what it said"
+    what = f"changed{others} since it was imported; {conversation.writer.made or conversation.name} keeps what it said"
     return Problem(source.path, conversation.changed[0], what)
 
 

@@ -80,7 +80,7 @@ class Session:
                     usages[step.ref] = larger(usages.get(step.ref), step) or step
                 else:
                     self._conversation.take(step)
-            if self._conversation.failure is not None:
+            if self._conversation.writer.failure is not None:
                 break
         title = self._title
         self._describe(new)
@@ -92,9 +92,9 @@ class Session:
             last.append(Kept("state", str(uuid4()), SUMMARY, {"value": value}, None))
         for kept in last:
             self._conversation.take(kept)
-        self._conversation.flush()
-        if self._conversation.failure is not None:
-            raise self._conversation.failure
+        self._conversation.writer.flush()
+        if self._conversation.writer.failure is not None:
+            raise self._conversation.writer.failure
         self._tell(title)
 
     def _describe(self, entries: list[Json]) -> None:

@@ -271,7 +271,7 @@ def test_what_is_there_already() -> None:
     made = read(said("u1"), answer("a1"), said("u2"), book=book, target=existing("u1", "a1"))
 
     assert ["add u2 over 3"] == book.commands
-    assert (2, 1, "") == (made.known, made.added, made.made)
+    assert (2, 1, "") == (made.known, made.writer.added, made.writer.made)
 
 
 def test_a_message_that_has_grown() -> None:
@@ -280,7 +280,7 @@ def test_a_message_that_has_grown() -> None:
     made = read(answer("p1", "p2", "p3"), said("u1"), book=book, target=existing("p2"))
 
     assert ["add p1 over 2 from 2", "add u1 over 4"] == book.commands
-    assert (2, 0) == (made.added, made.known)
+    assert (2, 0) == (made.writer.added, made.known)
 
 
 def test_a_message_that_an_earlier_version_stored_in_pieces() -> None:
@@ -347,7 +347,7 @@ def test_a_message_that_has_grown_and_is_refused() -> None:
     book, target = Book(refused="p1", log=log), existing("u1", "p1")
     made = read(said("u1"), answer("p1", "p2"), said("u2"), book=book, target=target, careful=True)
 
-    assert ["/history: not imported: it is refused"] == [str(problem) for problem in made.problems]
+    assert ["/history: not imported: it is refused"] == [str(problem) for problem in made.writer.problems]
     assert ["add u2 over 3"] == [command for command in book.commands if command.startswith("add")]
 
 
@@ -430,7 +430,7 @@ def test_a_fork() -> None:
     made = read(About(title="Mine"), said("u1"), said("f1"), book=book, target=target)
 
     assert ["clone a1@2 fork", "add f1 over 3", "change Mine"] == book.commands
-    assert ("fork", "a2") == (made.made, made.agent)
+    assert ("fork", "a2") == (made.writer.made, made.writer.agent)
 
 
 def test_a_fork_that_says_nothing_of_its_own() -> None:
@@ -469,7 +469,7 @@ def test_a_message_that_is_refused() -> None:
     made = read(said("u1"), said("u2"), said("u3"), book=book)
 
     assert ["create tool/demo"] == book.commands
-    assert isinstance(made.failure, InvalidMessage)
+    assert isinstance(made.writer.failure, InvalidMessage)
 
 
 def test_a_careful_second_try() -> None:
@@ -478,15 +478,15 @@ def test_a_careful_second_try() -> None:
     made = read(said("u1"), said("u2", line=7), book=book, careful=True)
 
     assert ["create tool/demo", "add u1 over 1"] == book.commands
-    assert ["/history:7: not imported: it is refused"] == [str(problem) for problem in made.problems]
-    assert made.failure is None
+    assert ["/history:7: not imported: it is refused"] == [str(problem) for problem in made.writer.problems]
+    assert made.writer.failure is None
 
 
 def test_somebody_else_writes_meanwhile() -> None:
     """Other seqs than expected are a conflict, which the report says."""
     made = read(said("u1"), book=Book(elsewhere=1))
 
-    assert isinstance(made.failure, Conflict)
+    assert isinstance(made.writer.failure, Conflict)
 
 
 def test_going_on_at_the_end() -> None:
