@@ -446,7 +446,7 @@ def test_a_thread_that_others_write_to(
 
     with monkeypatch.context() as patched:
         patched.setattr(Client, "prune", late)
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict, match="are hidden, and still in the file; prune it again"):
             live.checkpointer.prune([thread])
     live.checkpointer.prune([thread])
     assert stored(client, thread) < size / 2

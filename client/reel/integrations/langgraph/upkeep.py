@@ -67,9 +67,13 @@ class Keeper:
             try:
                 self._free_at(thread, messages=messages)
                 is_done = True
-            except Conflict:
+            except Conflict as error:
                 if attempts == _ATTEMPTS:
-                    raise
+                    raise Conflict(
+                        f"others wrote to {thread.name} during each of {_ATTEMPTS} attempts: its old checkpoints are"
+                        " hidden, and still in the file; prune it again",
+                        **error.data,
+                    ) from None
 
     def _free_at(self, thread: Thread, *, messages: bool) -> None:
         """Remove it if the log is still as it was read."""
