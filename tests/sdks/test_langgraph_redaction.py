@@ -1,6 +1,7 @@
 """What is redacted of a thread of LangGraph is in no record of its log and in no file any more."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -28,6 +29,7 @@ from langgraph.types import Command, Send, interrupt
 from reel.integrations.langgraph import ReelSaver
 from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.logs import Logs
+from reel.integrations.langgraph.posts import Posts
 from reel.integrations.langgraph.writing import Written
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning")
@@ -240,6 +242,14 @@ class Gate(JsonPlusSerializer):  # type: ignore[misc]
         return made
 
 
+def waits_for_posts(thread: threading.Thread) -> bool:
+    """Whether a thread is in :meth:`Posts.wait`."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code is not Posts.wait.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def test_what_a_task_is_writing_comes_before_the_messages(saver: ReelSaver, client: Client, thread: str) -> None:
     """A checkpoint waits until what its tasks write is queued: turning a large value into text takes a while."""
     first = put(saver, thread, [HumanMessage("a")], None)
@@ -252,7 +262,7 @@ def test_what_a_task_is_writing_comes_before_the_messages(saver: ReelSaver, clie
     task.start()
     assert gate.began.wait(PATIENCE)
     following.start()
-    until(lambda: not following.is_alive() or saver._threads.of(thread).posts.is_waited_for)
+    until(lambda: not following.is_alive() or waits_for_posts(following))
     gate.opened.set()
     task.join(PATIENCE)
     following.join(PATIENCE)

@@ -111,7 +111,7 @@ class Logs:
                 thread.posts.withdraw(mine)
 
     def say_queued(self, thread: Thread) -> None:
-        """Add all queued records, as far as they are accepted; whoever queued another one gets its error.
+        """Add all queued records. One that is refused stays in the queue, and raises its error where it was queued.
 
         Raises:
             NotFound: another client has deleted the thread, so what was to follow the records does not fit any more.

@@ -29,7 +29,7 @@ class Post:
         self.is_added = False
 
     def name(self, copied: Copied) -> None:
-        """Say of which messages it has the content again, as far as they are known when it is added."""
+        """Name the messages whose content the record repeats, if they are known by now."""
         said = copied.said_of(self.data)
         if said and said[COPIES_OF] != self.data.get(COPIES_OF):
             self.data = {**self.data, **said}
@@ -49,8 +49,6 @@ class Posts:
         self._posts: list[Post] = []
         self._made = threading.Condition()
         self._in_making: set[object] = set()
-        # Whether somebody waits for what is being made.
-        self.is_waited_for = False
 
     @contextmanager
     def making(self) -> Iterator[None]:
@@ -69,9 +67,7 @@ class Posts:
         """Wait until what is being made now is queued: the messages of a checkpoint name what its tasks wrote."""
         with self._made:
             begun = {*self._in_making}
-            self.is_waited_for = bool(begun)
             self._made.wait_for(lambda: begun.isdisjoint(self._in_making))
-            self.is_waited_for = False
 
     def add(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
         """Queue a record; see :class:`Post`."""

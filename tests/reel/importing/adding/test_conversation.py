@@ -232,7 +232,7 @@ def test_going_back_within_a_command() -> None:
 
 
 def test_going_back_to_what_was_pruned() -> None:
-    """A message follows the last one that is left, and a step back at the end is none."""
+    """A new message follows the last one that is left. A step back to a pruned message at the end does nothing."""
     steps: list[Step] = [said("u1"), said("u2"), Back("u1"), said("u3"), Back("u2")]
     target = existing("u1", "u2")
     assert ["add u3 over 3 from 3", "restore 3 over 5"] == commands(*steps, target=target)[1:]
