@@ -302,15 +302,20 @@ class Report:
             self.counts[tool, "cut, and equal up to its answer"] += 1
         elif asked.is_whole and any(state[: len(want)] == want for state in found) and self._has_unwritten(asked.said):
             self.counts[tool, "equal up to its answer, which is in no file of the agent"] += 1
-        elif not all(map(self._is_written, whole)) or (not asked.is_whole and any(map(self._is_forgotten, want))):
+        elif not all(self._is_written(tool, block) for block in whole) or (
+            not asked.is_whole and any(map(self._is_forgotten, want))
+        ):
             self.counts[tool, "lost by the agent when it was killed"] += 1
         else:
             self.counts[tool, "not equal"] += 1
             self.differences.append(_difference(tool, asked, whole, found))
 
-    def _is_written(self, block: Block) -> bool:
-        """Whether an agent has written a call to its files; what it had in memory only is gone."""
-        return block[0] != "call" or any(block[1].encode() in file for file in self._files)
+    def _is_written(self, tool: str, block: Block) -> bool:
+        """Whether an agent has written a call, or a result, to its files; what it had in memory only is gone."""
+        # A result of Claude Code is a record of its own. In the files of the others, it has the id of its call as well.
+        result = f'"tool_use_id":"{block[1]}"' if tool == "claude-code" else block[1]
+        sought = {"call": block[1], "result": result}.get(block[0])
+        return sought is None or any(sought.encode() in file for file in self._files)
 
     def _has_unwritten(self, said: Sequence[Block]) -> bool:
         """Whether an answer has a text whose last line, with the word of its script, is in no file: it is lost."""
