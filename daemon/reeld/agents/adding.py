@@ -106,9 +106,9 @@ def require_new(store: Store, stage: Stage, refs: Collection[str]) -> None:
         NotInMemory: one is, or that cannot be found out without awaiting it.
     """
     if refs:
-        staged = {event.origin.ref for event in stage.events if event.origin is not None}
-        if not staged.isdisjoint(refs) or store.at_once(history.known, stage.base.row, refs) != {}:
+        if not stage.refs.isdisjoint(refs) or store.at_once(history.known, stage.base.row, refs) != {}:
             raise NotInMemory
+        stage.refs.update(refs)
 
 
 async def those_known(store: Store, row: int, refs: Collection[str]) -> dict[str, int]:

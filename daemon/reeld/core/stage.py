@@ -52,7 +52,7 @@ class Stage:
         pack: encodes a message for the wire.
     """
 
-    __slots__ = ("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "now", "pack")
+    __slots__ = ("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "now", "pack", "refs")
 
     def __init__(self, state: State, now: int, pack: Pack) -> None:
         self._state = state
@@ -67,6 +67,8 @@ class Stage:
         self._packed = pack(self.base.uid), pack(now)
         self.client: str | None = None
         self.events: list[Event] = []
+        # The references that were looked for in the log: none was there, and they are staged, or were refused.
+        self.refs: set[str] = set()
 
     @property
     def profile(self) -> Profile:

@@ -239,6 +239,19 @@ async def test_adds_to_one_agent_that_arrive_together(connect: Connect, services
     assert [] == (await peer.call("verify"))["problems"]
 
 
+async def test_many_adds_with_references(connect: Connect, services: Services, request: pytest.FixtureRequest) -> None:
+    """Only so many are looked for before others have their turn: the rest is the next transaction."""
+    peer = await prepare(connect)
+    before = services.store.writer.commits
+    messages = [{"role": "user", "content": "x", "ref": f"r{number}"} for number in range(80)]
+    await peer.ask(*(("add", "a", [message]) for message in messages))
+    commits = services.store.writer.commits - before
+    assert {"awaited": 80, "at once": 2}[request.node.callspec.id] == commits
+    known: list[Any] = await peer.ask(*(("add", "a", [message]) for message in messages))
+    assert [1] * 80 == [len(reply["known"]) for reply in known]
+    assert services.store.writer.commits == before + commits
+
+
 async def test_an_add_to_one_agent_that_is_refused(connect: Connect) -> None:
     """One that expects another head says which part does, and those around it are written."""
     peer = await prepare(connect)
