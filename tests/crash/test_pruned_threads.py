@@ -21,6 +21,10 @@ pytestmark = [
 ]
 
 
+# What no message has is not in the index, so no word of it is deleted there.
+_NOT_REACHED = {*_ONLY_PURGE, "before words are deleted"}
+
+
 class State(TypedDict):
     draft: str
     kept: str
@@ -34,7 +38,7 @@ def graph(saver: ReelSaver) -> Any:
 
 def test_death_while_a_thread_is_pruned(crashing: CrashingDaemon) -> None:
     """After kill -9 at any step, the newest checkpoint is as before, and what the others had is in no file."""
-    for number, point in enumerate(points(without=_ONLY_PURGE)):
+    for number, point in enumerate(points(without=_NOT_REACHED)):
         thread = f"t-{number}"
         config: Any = {"configurable": {"thread_id": thread}}
         crashing.start()
