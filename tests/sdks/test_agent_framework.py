@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -16,7 +17,8 @@ from reel.base.strict_json import encode
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
 from tests.altered import places_in
-from tests.daemon import Daemon
+from tests.counted.requests import requests
+from tests.daemon import Daemon, short_directory
 
 Json = dict[str, Any]
 
@@ -298,32 +300,116 @@ def test_what_is_added_between_a_call_and_its_result(
     assert [*found, *as_maps([ANSWER])] == load(provider, session)
 
 
-# Batches of a small alphabet, so that many overlap with what is there; some of the messages have an id.
-_BATCHES = st.lists(st.lists(st.sampled_from(("a", "b", "A", "B")), max_size=4), max_size=5)
+# Batches of a small alphabet, so that many overlap with what is there; some of the messages have an id. One of two
+# providers saves a batch, and the first one may have read the session before that.
+_WORDS = st.lists(st.sampled_from(("a", "b", "A", "B")), max_size=4)
+_BATCHES = st.lists(st.tuples(_WORDS, st.booleans(), st.integers(0, 1)), max_size=8)
 
 
-@settings(max_examples=60)
-@given(batches=_BATCHES, page=st.sampled_from((2, 10_000)))
-def test_what_is_there_is_not_saved_again(daemon: Daemon, batches: list[list[str]], page: int) -> None:
+@settings(max_examples=100)
+@given(batches=_BATCHES, page=st.sampled_from((2, 10_000)), newest=st.sampled_from((2, 16)))
+def test_what_is_there_is_not_saved_again(
+    daemon: Daemon, batches: list[tuple[list[str], bool, int]], page: int, newest: int
+) -> None:
     """A history that overlaps with what is saved, or has all of it, is continued as in the framework's own provider."""
 
     async def run() -> tuple[list[Any], list[Any]]:
-        ours, theirs = ReelHistoryProvider(socket=daemon.socket), InMemoryHistoryProvider()
+        ours = [ReelHistoryProvider(socket=daemon.socket) for _ in range(2)]
+        theirs = InMemoryHistoryProvider()
         session = f"s-{next(_NUMBERS)}"
         state: Json = {}
-        for batch in batches:
+        for batch, reads, who in batches:
             roles = [("user", None) if word.islower() else ("assistant", word) for word in batch]
             messages = [Message(role, [word], message_id=of) for word, (role, of) in zip(batch, roles, strict=True)]
-            await ours.save_messages(session, messages)
+            if reads:
+                await ours[0].get_messages(session)
+            await ours[who].save_messages(session, messages)
             await theirs.save_messages(session, messages, state=state)
-        found = await ours.get_messages(session), await theirs.get_messages(session, state=state)
-        await ours.close()
+        found = await ours[0].get_messages(session), await theirs.get_messages(session, state=state)
+        for each in ours:
+            await each.close()
         return found
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("reel.integrations.agent_framework.provider._PAGE", page)
+        patched.setattr("reel.integrations.agent_framework.provider._NEWEST", newest)
         ours, theirs = asyncio.run(run())
     assert [message.text for message in theirs] == [message.text for message in ours]
+
+
+def test_a_run_is_two_requests(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """A session that was read is saved without a question; what others did in between is read first."""
+    said = [Message("user", [word]) for word in "abcdefgh"]
+
+    def asks(*messages: Any) -> dict[str, int]:
+        before = requests(client)
+        save(provider, session, *messages)
+        return dict(requests(client) - before)
+
+    save(provider, session, said[0])
+    load(provider, session)
+    assert {"add": 1} == asks(said[1])
+    load(provider, session)
+    client.add(name_of(session), "added by a person")
+    assert {"add": 2, "messages": 1} == asks(said[2])
+    load(provider, session)
+    client.undo(name_of(session))
+    assert {"add": 2, "messages": 1} == asks(said[3])
+    expected = [said[0].text, said[1].text, "added by a person", said[3].text]
+    assert expected == [each["contents"][0]["text"] for each in load(provider, session)]
+
+
+def test_what_was_taken_back_is_saved_again(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """What was there when the session was read, and is gone when it is saved, is new."""
+    save(provider, session, HELLO, ANSWER)
+    load(provider, session)
+    client.clear(name_of(session))
+    save(provider, session, HELLO, ANSWER)
+    assert as_maps([HELLO, ANSWER]) == load(provider, session)
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_a_name_that_has_another_agent(
+    provider: ReelHistoryProvider, session: str, client: Client, is_purged: bool
+) -> None:
+    """What was read of an agent that is gone says nothing about the one that has its name now."""
+    save(provider, session, HELLO)
+    load(provider, session)
+    if is_purged:
+        client.purge(name_of(session))
+    else:
+        client.kill(name_of(session))
+    client.create(name_of(session))
+    client.add(name_of(session), "another")  # its head is the same
+
+    save(provider, session, HELLO)
+
+    assert ["another", HELLO.text] == [each["contents"][0]["text"] for each in load(provider, session)]
+    load(provider, session)
+    client.kill(name_of(session))
+    with pytest.raises(IntegrationException) as raised:
+        save(provider, session, ANSWER)
+    assert isinstance(raised.value.__cause__, Killed)
+
+
+def test_a_backup_is_restored_before_a_run_is_saved(tmp_path: Path) -> None:
+    """What was read is not in the backup, and others have written as much since: what they wrote is compared."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        provider = ReelHistoryProvider(socket=daemon.socket)
+        save(provider, "s", HELLO)
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+        save(provider, "s", ANSWER)
+        load(provider, "s")
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            client.add(name_of("s"), "theirs")
+
+        save(provider, "s", ANSWER)
+        assert ["theirs", ANSWER.text] == [each["contents"][0]["text"] for each in load(provider, "s")[1:]]
+        asyncio.run(provider.close())
+        daemon.close()
 
 
 def test_what_the_framework_does_not_read_does_not_count(

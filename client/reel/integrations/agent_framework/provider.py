@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,13 +13,13 @@ from agent_framework import HistoryProvider, Message
 from agent_framework.exceptions import IntegrationException, IntegrationInvalidRequestException
 
 from reel import requests
-from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
+from reel.base.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
 from reel.integrations.agent_framework.items import Json, messages_of
 from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in, not_stored
 from reel.integrations.naming import Named, named
 from reel.integrations.worker import Worker
-from reel.replies import ItemsPage
+from reel.replies import Hello, ItemsPage
 from reel.requests import Call
 from reel.said.messages import NewMessage
 from reel.sync.client import Client
@@ -35,8 +36,28 @@ _FORMAT: Final = "x-agent-framework"
 _DEFAULT_SESSION: Final = "default"
 # The maximum number of messages on a page, and so the maximum of ``last``.
 _PAGE: Final = 10_000
+# Of how many sessions a provider knows the newest messages, and how many of these.
+_SESSIONS: Final = 64
+_NEWEST: Final = 16
 # The errors that concern the input, rather than the daemon.
 _REFUSALS: Final = (InvalidMessage, InvalidParams, TooLarge)
+
+
+class _End(NamedTuple):
+    """How a session ended when it was read: the connection, the agent's id and head, and its newest items."""
+
+    server: Hello | None
+    agent: str
+    head: int
+    items: list[Any]
+
+
+class _Newest(NamedTuple):
+    """How a session ends: the agent's name or id, its head, or 0 if it does not exist, and its newest messages."""
+
+    agent: str
+    head: int
+    messages: list[Message]
 
 
 class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framework's types are not read
@@ -96,6 +117,9 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         self.prefix = prefix
         self.skip_excluded = skip_excluded
         self._worker = Worker(socket, autostart=autostart, name="agent-framework")
+        # How the sessions ended that were read, by the names of their agents, until they are saved. The worker's thread
+        # has it alone.
+        self._ends: OrderedDict[str, _End] = OrderedDict()
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -109,7 +133,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         """
         del state, kwargs
         agent = self._named(session_id).name
-        messages = await self._run(lambda client: _read(client, agent))
+        messages = await self._run(lambda client: self._read(client, agent))
         if self.skip_excluded:
             return [message for message in messages if not message.additional_properties.get("_excluded", False)]
         return messages
@@ -139,7 +163,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         name = self._named(session_id)
         if messages:
             given = list(messages)
-            await self._run(lambda client: _save(client, name, given))
+            await self._run(lambda client: self._save(client, name, given))
 
     async def clear(self, session_id: str | None) -> None:
         """Remove the messages of a session. The log keeps them: ``undo`` brings them back."""
@@ -166,6 +190,65 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         with _as_theirs():
             return await self._worker.run(work)
 
+    def _read(self, client: Client, agent: str) -> list[Message]:
+        self._ends.pop(agent, None)
+        messages: list[Message] = []
+        end = None
+        try:
+            # All pages show one state: the client reads the later pages at the head of the first.
+            for page in client.pages(_items(agent, limit=_PAGE)):
+                messages += messages_in(page.items)
+                before = () if end is None else end.items
+                end = _End(client.server, page.agent, page.head, [*before, *page.items][-_NEWEST:])
+        except NotFound:
+            return []
+        if end is not None:
+            self._ends[agent] = end
+        if len(self._ends) > _SESSIONS:
+            self._ends.popitem(last=False)
+        return messages
+
+    def _save(self, client: Client, name: Named, messages: list[Any]) -> None:
+        items = [_item(message, f"messages[{index}]") for index, message in enumerate(messages)]
+        # Most runs have read the session before they are saved, and nobody has written to it since: nothing is asked.
+        known = self._known(client, name.name, len(messages) + 1)
+        while True:
+            agent, head, before = known or _newest(client, name.name, len(messages) + 1)
+            # Always the newest ones: their beginning may be stored already.
+            new = items[len(messages) - len(filter_new_messages(before, messages)) :]
+            if not new:
+                if known is None:
+                    return
+                known = None  # unless it was taken back in the meantime
+                continue
+            try:
+                client.add_items(
+                    agent,
+                    f"[{','.join(item.text for item in new)}]",
+                    _FORMAT,
+                    create=head == 0 or None,
+                    tags=name.tags if head == 0 else None,
+                    messages=[item.messages for item in new],
+                    if_seq=head,
+                )
+            except Conflict:
+                known = None  # another client wrote in the meantime: find the new messages again
+            except (Killed, NotFound):
+                if known is None:
+                    raise
+                known = None  # the name may have a new agent
+            else:
+                return
+
+    def _known(self, client: Client, agent: str, count: int) -> _Newest | None:
+        """Return how a session ended when it was read; ``None`` if it was not, or if there may be another log now."""
+        end = self._ends.pop(agent, None)
+        if end is None or not client.is_still(end.server):
+            return None
+        found = messages_in(end.items[-count:])
+        are_all = len(end.items) < min(count, _NEWEST)
+        return _Newest(end.agent, end.head, found) if are_all or len(found) == count else None
+
 
 @contextmanager
 def _as_theirs() -> Iterator[None]:
@@ -178,54 +261,19 @@ def _as_theirs() -> Iterator[None]:
         raise IntegrationException(str(error)) from error
 
 
-def _read(client: Client, agent: str) -> list[Message]:
-    try:
-        # All pages show one state: the client reads the later pages at the head of the first.
-        pages = client.pages(_items(agent, limit=_PAGE))
-        return [message for page in pages for message in messages_in(page.items)]
-    except NotFound:
-        return []
-
-
-def _save(client: Client, name: Named, messages: list[Any]) -> None:
-    items = [_item(message, f"messages[{index}]") for index, message in enumerate(messages)]
-    while True:
-        head, before = _newest(client, name.name, len(messages) + 1)
-        # Always the newest ones: their beginning may be stored already.
-        new = items[len(messages) - len(filter_new_messages(before, messages)) :]
-        if not new:
-            return
-        try:
-            client.add_items(
-                name.name,
-                f"[{','.join(item.text for item in new)}]",
-                _FORMAT,
-                create=head == 0 or None,
-                tags=name.tags if head == 0 else None,
-                messages=[item.messages for item in new],
-                if_seq=head,
-            )
-        except Conflict:
-            continue  # another client wrote in the meantime: find the new messages again
-        return
-
-
-def _newest(client: Client, agent: str, count: int) -> tuple[int, list[Message]]:
-    """Return the head of an agent, or 0 if it does not exist, and its newest messages, for a comparison.
-
-    These are the ``count`` newest messages, or all of them if there are fewer.
-    """
+def _newest(client: Client, agent: str, count: int) -> _Newest:
+    """Return how a session ends, which may not exist; with the ``count`` newest messages, or all if there are fewer."""
     try:
         asked = min(count, _PAGE)
         page = client.call(_items(agent, last=asked))
         found = messages_in(page.items)
         if not page.more and (len(page.items) < asked or len(found) == count):
-            return page.head, found
+            return _Newest(agent, page.head, found)
         # Some are not readable for the framework, or they do not fit on a page: then older ones count.
         pages = client.pages(_items(agent, limit=_PAGE, at=page.head))
-        return page.head, [message for page in pages for message in messages_in(page.items)]
+        return _Newest(agent, page.head, [message for page in pages for message in messages_in(page.items)])
     except NotFound:
-        return 0, []
+        return _Newest(agent, 0, [])
 
 
 def _clear(client: Client, agent: str) -> None:
