@@ -152,6 +152,25 @@ def test_later_copies(saver: ReelSaver, client: Client, daemon: Daemon, thread: 
         assert len(kept) + 1 < len(other.invoke({"messages": [HumanMessage("fourth")]}, copied)["messages"])
 
 
+def test_a_clone_that_is_in_memory(saver: ReelSaver, client: Client, daemon: Daemon, thread: str) -> None:
+    """A saver that has read a clone reads it again if its source was redacted, which the clone's log does not say."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
+    name, live = f"langgraph/{thread}", team(saver)
+    live.invoke({"messages": [HumanMessage(f"my password is {SECRET}")]}, config)
+    saver.copy_thread(thread, f"{thread}-copy")
+    live.invoke({"messages": [HumanMessage("second")]}, copied)
+    (shown,) = (message["seq"] for message in client.iter_messages(name) if SECRET in json.dumps(message))
+
+    client.redact(name, seqs=[shown])
+
+    assert SECRET not in str(live.get_state(copied).values)
+    live.invoke({"messages": [HumanMessage("third")]}, copied)
+    for each in (name, f"{name}-copy"):
+        assert [] == [event["seq"] for event in client.iter_history(each) if SECRET in json.dumps(event)]
+    until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
+
+
 def test_of_which_messages_a_record_has_the_content() -> None:
     """Messages that follow each other are one stretch, whatever is between them in the log; ids may be of anything."""
     copied = Copied()

@@ -81,12 +81,17 @@ class StatePage(NamedTuple):
 
 
 class HistoryPage(NamedTuple):
-    """A page of the log."""
+    """A page of the log.
+
+    ``erasures`` is how many erasures the daemon has carried out since it started; 0 if it does not say so. What the log
+    of a clone has of its source may have been erased if it is greater than with an earlier page.
+    """
 
     agent: str
     head: int
     events: list[Event]
     more: bool
+    erasures: int = 0
 
 
 class HistoriesPage(NamedTuple):

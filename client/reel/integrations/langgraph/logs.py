@@ -13,7 +13,7 @@ from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import copies_of, record
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.threads import Threads
-from reel.replies import Added
+from reel.replies import Added, HistoryPage
 from reel.said.item_forms import COPIES_OF
 from reel.sync.client import Client
 from reel.wire.frames import MAX_MESSAGE
@@ -71,15 +71,27 @@ class Logs:
                 thread.delete()
                 self._read_on(thread)
                 return
-            if again and (page.head < thread.head or redacted):  # a backup was restored, or content was redacted
-                thread.forget()
+            if again and (page.head < thread.head or redacted or self._may_lack(thread, page)):
+                thread.forget()  # a backup was restored, or content was redacted
                 self._read_on(thread)
                 return
             thread.agent = page.agent
+            if thread.erasures is None:
+                thread.erasures = self.client.server, page.erasures
             for event in page.events:
                 thread.fold(event)
             thread.head = page.events[-1]["seq"] if page.more else page.head
         thread.settle()
+
+    def _may_lack(self, thread: Thread, page: HistoryPage) -> bool:
+        """Whether something may have been erased of what a thread has from its source: its own log says nothing of it.
+
+        A daemon counts its erasures from its start.
+        """
+        if not thread.inherited or thread.erasures is None:
+            return False
+        server, erasures = thread.erasures
+        return self.client.server is not server or page.erasures != erasures
 
     def add(self, thread: Thread, records: Sequence[Any], **options: Any) -> Added:
         """Add to a thread's log; begin it if it is new."""

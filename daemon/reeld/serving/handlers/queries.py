@@ -285,8 +285,11 @@ def history(services: Services, _call: Call, agent: Agent, asked: params.History
 
     async def run() -> Result:
         profile = await profile_of(services, agent)
+        # Before the page is read: the page may contain what the next erasure removes.
+        erasures = services.store.eraser.applied
         page = await services.store.read_long(log.history, agent.row, profile.head, asked, packer())
-        return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
+        about = {"agent": profile.uid, "head": profile.head, "erasures": erasures}
+        return {**about, "events": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 
