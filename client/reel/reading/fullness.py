@@ -1,7 +1,9 @@
 """How full the context of a model is with a conversation.
 
 The provider's own count is exact: what it read for its last answer, and what it wrote, is what it reads the next time.
-Only what came after that answer is estimated, or everything if no provider has counted yet, and then it says so.
+Only what came after that answer is estimated, or everything if no provider has counted yet, and then it says so. A
+framework stores the count with the answer; that of an answer which is stored again, behind another beginning, is of no
+use.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 from contextlib import suppress
 
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.reading.attribution import answer_in
 from reel.reading.contexts import context_of
 from reel.reading.tokens import Tokens, tokens_in
 from reel.reading.wording import flat
@@ -35,11 +38,27 @@ _OVERHEAD = 4
 
 
 class Counted(NamedTuple):
-    """What a provider counted for an answer: the seq of the count, the tokens of the context then, and the model."""
+    """What a provider counted for an answer.
+
+    Args:
+        seq: the seq of the count.
+        tokens: the tokens of the context then.
+        model: the model, if that is known.
+        command: if an answer has the count itself, and came with other events, the seq of the first of them; else 0.
+    """
 
     seq: int = 0
     tokens: int = 0
     model: str | None = None
+    command: int = 0
+
+    def unless_again(self, first: Iterable[Event]) -> Counted:
+        """Return the count, or none if it is of an answer that was stored again with the messages that replaced others.
+
+        Args:
+            first: the first event that came with the answer.
+        """
+        return Counted() if any(event["kind"] == "rewind" for event in first) else self
 
 
 class Fullness(NamedTuple):
@@ -93,14 +112,27 @@ class Fullness(NamedTuple):
 
 
 def counted_in(events: Iterable[Event]) -> Counted:
-    """Return what the newest of some ``usage`` events counts; nothing if none does."""
+    """Return what was counted last; nothing if nothing was.
+
+    Args:
+        events: ``usage`` events, and answers that may have their tokens.
+    """
     found = Counted()
     for event in events:
-        with suppress(ValueError, RecursionError):  # anybody may add such an event
-            data = json.loads(event["data_json"] or "{}")
-            if (tokens := tokens_in(data)) and ASIDE not in data:
-                found = Counted(event["seq"], _left(tokens), _model(data))
+        if event["kind"] == "usage":
+            found = _counted(event) or found
+        elif (answer := answer_in(event)) is not None:
+            command = event["command"] if event["command"] < event["seq"] else 0
+            found = Counted(event["seq"], _left(answer.tokens), answer.model or None, command)
     return found
+
+
+def _counted(event: Event) -> Counted | None:
+    with suppress(ValueError, RecursionError):  # anybody may add such an event
+        data = json.loads(event["data_json"] or "{}")
+        if (tokens := tokens_in(data)) and ASIDE not in data:
+            return Counted(event["seq"], _left(tokens), _model(data))
+    return None
 
 
 def _left(tokens: Tokens) -> int:

@@ -127,6 +127,12 @@ def in_steps(name: str, steps: Callable[[Callable[[], replies.Hello | None]], Ge
     return Call(name, {}, no_reply, steps=steps)
 
 
+def knows(server: Callable[[], replies.Hello | None], feature: str) -> bool:
+    """Return whether a daemon has a feature, as the steps of a call are told; that is known after the first reply."""
+    hello = server()
+    return hello is not None and feature in hello.features
+
+
 def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
     """Copy the name, docstring and signature of a request to the client method that sends it.
 

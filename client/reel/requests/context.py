@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reel.base.light_typing import TYPE_CHECKING
-from reel.requests.calls import Call, in_steps
+from reel.requests.calls import Call, in_steps, knows
+from reel.requests.daemon import ping
 from reel.requests.queries import history, messages
 
 if TYPE_CHECKING:
@@ -26,12 +27,18 @@ def context(agent: str, own: Mapping[str, int], model: str | None = None) -> Cal
         NotFound: there is no such agent.
     """
 
-    def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, Fullness]:
-        from reel.reading.fullness import COUNTS, MOST, counted_in, fullness  # noqa: PLC0415 - most clients ask for none
+    def steps(server: Callable[[], Hello | None]) -> Generator[Call[Any], Any, Fullness]:
+        from reel.reading import fullness as reading  # noqa: PLC0415 - most clients ask for none
 
-        counts = yield history(agent, kinds=["usage"], last=COUNTS, live=True, inherited=True)
-        counted = counted_in(counts.events)
-        page = yield messages(agent, since=counted.seq, last=MOST)
-        return fullness(counted, page.messages, page.system, own, model, is_least=page.more)
+        if server() is None:
+            yield ping()
+        tokens = knows(server, "tokens") or None
+        counts = yield history(agent, kinds=["usage"], last=reading.COUNTS, live=True, inherited=True, tokens=tokens)
+        counted = reading.counted_in(counts.events)
+        if counted.command:
+            first = yield history(agent, counted.command - 1, 1, inherited=True)
+            counted = counted.unless_again(first.events)
+        page = yield messages(agent, since=counted.seq, last=reading.MOST)
+        return reading.fullness(counted, page.messages, page.system, own, model, is_least=page.more)
 
     return in_steps("context", steps)

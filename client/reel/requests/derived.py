@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from reel.base.errors import NotFound
 from reel.base.light_typing import TYPE_CHECKING
-from reel.requests.calls import Call, in_steps, next_page, read_pages
+from reel.requests.calls import Call, in_steps, knows, next_page, read_pages
 from reel.requests.queries import agent as agent_info
 from reel.requests.queries import agents, histories, history, messages
 
@@ -47,7 +47,7 @@ def tree(agent: str) -> Call[Branches]:
             found.add_clones(info.id, page.agents)
 
         yield from read_pages(history(info.id, kinds=KINDS, inherited=True), lambda page: found.add(page.events))
-        yield from read_pages(agents(source=info.id) if _knows(server, "sources") else agents(), take_clones)
+        yield from read_pages(agents(source=info.id) if knows(server, "sources") else agents(), take_clones)
         return found
 
     return in_steps("tree", steps)
@@ -124,7 +124,7 @@ def _usage(agent: str | None, by: str, result: Callable[[Usage], Any]) -> Call[A
         while call is not None:
             page = yield call
             found.add_agents(page.agents)
-            yield from _read_all(page.agents, take, several=_knows(server, "histories"), tokens=_tokens(server))
+            yield from _read_all(page.agents, take, several=knows(server, "histories"), tokens=_tokens(server))
             found.end()
             call = next_page(call, page)
         return result(found)
@@ -146,9 +146,4 @@ def _read_all(
 
 def _tokens(server: Callable[[], Hello | None]) -> bool | None:
     """Return whether answers with tokens are asked for; what the daemon knows is known after the first reply."""
-    return True if _knows(server, "tokens") else None
-
-
-def _knows(server: Callable[[], Hello | None], feature: str) -> bool:
-    hello = server()
-    return hello is not None and feature in hello.features
+    return True if knows(server, "tokens") else None

@@ -11,7 +11,8 @@ from reel.reading.fullness import MOST, Counted, Fullness, counted_in, estimate,
 
 def event(seq: int, data: Any) -> Any:
     """Return a ``usage`` event."""
-    return {"seq": seq, "data_json": data if isinstance(data, str) else json.dumps(data)}
+    text = data if isinstance(data, str) else json.dumps(data)
+    return {"agent": "a", "seq": seq, "command": seq, "kind": "usage", "data_json": text}
 
 
 def message(*blocks: Any) -> Any:
@@ -44,6 +45,27 @@ def test_what_counts_nothing_is_passed() -> None:
 
     assert Counted(3, 1) == counted_in(counted)
     assert Counted() == counted_in([])
+
+
+def answer(seq: int, command: int, read: int) -> Any:
+    """Return the event of an answer that a framework has stored with its tokens."""
+    fields = {"usage_metadata": {"input_tokens": read, "output_tokens": 1}, "response_metadata": {"model_name": "m"}}
+    item = {"format": "x-langgraph", "form_json": json.dumps({"class": "AIMessage", "fields": fields})}
+    data = {"item": item}
+    about = {"agent": "a", "kind": "assistant", "content": "Yes.", "time": 0, "data_json": json.dumps(data)}
+    return {**about, "seq": seq, "command": command}
+
+
+def test_what_an_answer_counts() -> None:
+    """An answer that says what it took counts as well, unless it is stored again behind another beginning."""
+    rewind: Any = {"kind": "rewind"}
+
+    assert Counted(7, 501, "m", 6) == counted_in([event(3, {"usage": {"input_tokens": 1}}), answer(7, 6, 500)])
+    assert Counted(7, 501, "m") == counted_in([answer(7, 7, 500)])
+    assert Counted(8, 2) == counted_in([answer(7, 6, 500), event(8, {"usage": {"input_tokens": 2}})])
+    assert Counted() == counted_in([{**answer(7, 6, 500), "content": None}])
+    assert Counted() == Counted(7, 501, "m", 6).unless_again([rewind])
+    assert Counted(7, 501, "m", 6) == Counted(7, 501, "m", 6).unless_again([answer(6, 6, 500)])
 
 
 def test_a_count_is_exact() -> None:

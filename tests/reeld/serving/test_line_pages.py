@@ -116,6 +116,22 @@ async def test_facts_in_lines(connect: Connect) -> None:
     assert (await peer.call("agent", {"agent": "copy"}))["id"] == shown["agent"]
 
 
+async def test_what_an_answer_took_is_counted(connect: Connect) -> None:
+    """An answer that a framework has stored with its tokens counts; one that is stored again does not."""
+    peer = connect()
+    usage = {"usage_metadata": {"input_tokens": 90_000, "output_tokens": 10_000}, "model_name": "gpt-5"}
+    item = json.dumps([{"content": "Yes.", **usage}])
+    said = [[{"role": "assistant", "content": "Yes."}]]
+    added = {"agent": "demo", "items": item, "format": "x-langgraph", "messages": said}
+    await peer.ask(("create", "demo"), ("add", "demo", ["one"]), ("add", added))
+    shown = await peer.call("facts", {"agent": "demo"})
+    assert "context      100,000 tokens, 25 % of 400,000 (gpt-5)" in shown["lines"]
+
+    await peer.ask(("add", {**added, "from": 2}))
+    shown = await peer.call("facts", {"agent": "demo"})
+    assert "context      about 5 tokens, estimated" in shown["lines"]
+
+
 @pytest.mark.parametrize("trims", [False, True])
 async def test_facts_of_the_context(connect: Connect, services: Services, *, trims: bool) -> None:
     """They say how full the context is: what was counted last, and about what came since, in memory or not."""

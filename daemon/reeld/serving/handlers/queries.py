@@ -175,9 +175,17 @@ def facts(services: Services, _call: Call, agent: Agent, _: params.Nothing) -> D
 async def _context(services: Services, agent: Agent) -> Fullness:
     """Return how full a model's context is with the current conversation."""
     shown = await _view_now(services, agent)
-    asked = params.History(kinds=["usage"], inherited=True, last=COUNTS, live=True)
-    counts = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
-    counted = counted_in(map(unpack, counts.items))
+
+    async def events(asked: params.History) -> list[Any]:
+        page = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
+        return [*map(unpack, page.items)]
+
+    counted = counted_in(
+        await events(params.History(kinds=["usage"], inherited=True, last=COUNTS, live=True, tokens=True))
+    )
+    if counted.command:
+        first = await events(params.History(since=counted.command - 1, limit=1, inherited=True))
+        counted = counted.unless_again(first)
 
     def measured(entries: Iterable[Entry]) -> Fullness:
         later = (unpack(entry.message) for entry in entries if entry.message is not None)

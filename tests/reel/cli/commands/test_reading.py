@@ -142,6 +142,12 @@ def test_info_says_how_full_the_context_is(reel: Reel, client: Client, talk: str
     assert (50_000, 100, 200_000) == tuple(document["context"][key] for key in ("counted", "estimated", "size"))
     client.undo(talk)
     assert "about 19 tokens, estimated" == context(talk)
+    item = {"model": "claude-haiku-4-5", "usage": {"input_tokens": 20_000, "output_tokens": 5_000}}
+    said: Any = [[{"role": "assistant", "content": "A part."}]]
+    client.add_items(talk, [item], "x-demo", messages=said)
+    assert "25,000 tokens, 12 % of 200,000 (claude-haiku-4-5)" == context(talk)
+    client.add_items(talk, [item], "x-demo", messages=said, from_=client.agent(talk).head)
+    assert "about 25 tokens, estimated" == context(talk)
 
 
 def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
