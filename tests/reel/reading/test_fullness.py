@@ -63,7 +63,7 @@ def test_what_an_answer_counts() -> None:
     assert Counted(7, 501, "m", 6) == counted_in([event(3, {"usage": {"input_tokens": 1}}), answer(7, 6, 500)])
     assert Counted(7, 501, "m") == counted_in([answer(7, 7, 500)])
     assert Counted(8, 2) == counted_in([answer(7, 6, 500), event(8, {"usage": {"input_tokens": 2}})])
-    assert Counted() == counted_in([{**answer(7, 6, 500), "content": None}])
+    assert Counted() == counted_in([answer(7, 6, 500) | {"content": None}])
     assert Counted() == Counted(7, 501, "m", 6).unless_again([rewind])
     assert Counted(7, 501, "m", 6) == Counted(7, 501, "m", 6).unless_again([answer(6, 6, 500)])
 
