@@ -165,6 +165,32 @@ def test_other_ways_back(new: Callable[[], Any], client: Client, name: str, conf
     )
 
 
+def test_a_restore_without_a_word(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
+    """A restore takes the graph to where it was at a seq, even if nothing was said between there and here."""
+    vendor, live = graph(InMemorySaver()), new()
+    turns(vendor, config, "one")
+    turns(live, config, "one")
+    before, seq = states(vendor, config), client.agent(name).head
+    live.update_state(config, {"notes": ["later"]})
+    later, after = states(live, config), client.agent(name).head
+    assert before == later[1:]
+
+    client.restore(name, seq)
+    for reader in (live, new()):
+        assert before == states(reader, config)
+    client.restore(name, after)
+    for reader in (live, new()):
+        assert later == states(reader, config)
+    client.undo(name)
+    assert before == states(live, config)
+    client.undo(name)
+    assert later == states(live, config)
+    client.restore(name, seq)
+    for each in (vendor, live):
+        turns(each, config, "two")
+    assert states(vendor, config) == states(new(), config)
+
+
 def test_what_is_no_way_back(new: Callable[[], Any], client: Client, name: str, config: Any) -> None:
     """A message of others and its undo, an edit, a summary and a clear leave the graph where it is."""
     live = new()

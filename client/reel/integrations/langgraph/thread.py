@@ -192,7 +192,8 @@ class Thread:
             self.is_undone = False
             self._keep(Node(place_of(event), event["command"], event), before)
             return
-        if self.tip != before:
+        # A restore may lead to another state of the graph although nothing was said in between.
+        if self.tip != before or event["kind"] == "restore":
             self._path = None
             self._moved = event if event["client"] != CLIENT else None
             self.is_undone = is_undo(event)
