@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
-from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
+from reeld.search import attached_log, lengths, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
@@ -34,9 +34,9 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 6
-# The version that only lacks the table of touches, which can be added.
-_WITHOUT_TOUCHES = 5
+VERSION = 7
+# The versions that only lack the table of lengths, or that and the one of touches, which can be added.
+_WITHOUT_LENGTHS = (5, 6)
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Starts the words that we generate; no word of a text contains it.
@@ -119,7 +119,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     if begun and application != APPLICATION_ID:
         raise Storage("it is not a search index of reel's; move it away")
-    if begun and version not in (VERSION, _WITHOUT_TOUCHES):
+    if begun and version not in (VERSION, *_WITHOUT_LENGTHS):
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -137,8 +137,10 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     trigrams.create(connection)
     touched.prepare(connection, described)
     touched.know(connection, described)
-    if version != VERSION:  # an earlier program would not erase what is in the table: it builds the index again
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+    if version != VERSION:  # an earlier program would not erase what is in the tables: it builds the index again
+        with transaction(connection):
+            lengths.create(connection)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
     attach(connection, database)
     _cut_back(connection)
 

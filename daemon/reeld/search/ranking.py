@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from reel.base.light_typing import NamedTuple
-from reeld.search import vocabulary
+from reeld.search import lengths, vocabulary
 from reeld.search.marks import Form
 from reeld.search.planning import Plan, Sought, any_sought, to_match
 from reeld.search.volumes import Condition, Volume, down_from, has_any
@@ -114,19 +114,20 @@ def best_of(
 
     Args:
         connection: reads the index.
-        every: the volumes.
+        every: the volumes, the newest first.
         wanted: what is sought.
         condition: what must be true of the facts of an event.
         stretch: which events are ranked.
         fresh: what counts as fresh; ``None`` if nothing does.
         limit: how many events at most.
-        found: the best events of other volumes, which are among those that are returned.
+        found: the best events of newer volumes, which are among those that are returned.
     """
     best_yet = list(found)
     ends = time.monotonic() + _SECONDS
     for done, volume in enumerate(every, 1):
-        least = best_yet[-1].score if len(best_yet) == limit else 0.0
-        some = best(connection, volume, wanted, condition, stretch, fresh, limit, least)
+        # Of two with the same score the newer one comes first.
+        above = best_yet[-1].score if len(best_yet) == limit else None
+        some = best(connection, volume, wanted, condition, stretch, fresh, limit, above)
         best_yet = in_order(best_yet + some)[:limit]
         if time.monotonic() > ends:
             return best_yet, done
@@ -164,9 +165,9 @@ def best(
     stretch: Stretch,
     fresh: Freshness | None,
     limit: int,
-    least: float = 0.0,
+    above: float | None = None,
 ) -> list[Ranked]:
-    """Return the best events of a stretch in a volume, the best first; those with less than a score may be left out."""
+    """Return the best events of a stretch in a volume, the best first; those not above a score may be left out."""
     if not wanted.finding or (wanted.is_frequent and not has_any(connection, volume, condition)):
         return []
     number, count = volume.number, len(wanted.ranking)
@@ -187,21 +188,25 @@ def best(
     score = " + ".join(f"? * t{bit} / (t{bit} + ? + ? * length)" for bit in range(count))
     length = _SATURATION * (1 - _LENGTH), _SATURATION * _LENGTH / wanted.usual
     weights: list[object] = [value for rarity in rarities for value in (rarity, *length)]
-    # The score if the event were empty, and said just now: to read its facts takes longer than all else.
-    most = " + ".join(f"? * t{bit} / (t{bit} + ?)" for bit in range(count))
-    weights_of_most: list[object] = [value for rarity in rarities for value in (rarity, length[0])]
+    # The highest that it may be: with the shortest length, and said when the newest event of the volume was.
+    most = " + ".join(f"? * t{bit} / (t{bit} + ? + ? * least)" for bit in range(count))
+    weights_of_most = weights.copy()
     if fresh is not None:
         score = f"({score}) * (1 + ? * {_HALF}.0 / ({_HALF} + max(0, ? - said)))"
         weights += [fresh.weight, fresh.now]
         most = f"({most}) * (1 + ?)"
-        weights_of_most.append(fresh.weight)
+        weights_of_most.append(fresh.weight * _HALF / (_HALF + max(0, fresh.now - volume.newest)))
     bits = " + ".join(f"(t{bit} > 0) * {1 << bit}" for bit in range(count))
     # Rounded, because the sum of fractions depends on their order.
+    is_possible, limits = "TRUE", list[object]()
+    if above is not None:
+        grouped = lengths.with_least(grouped)
+        is_possible, limits = f"round({most}, 6) > ?", [*weights_of_most, above]
     query = (
         f"SELECT round({score}, 6) AS score, event, {bits} FROM ({grouped}) CROSS JOIN facts ON event = -place"
-        f" WHERE round({most}, 6) >= ? AND {condition.sql} ORDER BY score DESC, place LIMIT ?"
+        f" WHERE {is_possible} AND {condition.sql} ORDER BY score DESC, place LIMIT ?"
     )
-    given = [*weights, *values, *weights_of_most, least, *condition.values, limit]
+    given = [*weights, *values, *limits, *condition.values, limit]
     return [Ranked(*row) for row in connection.execute(query, given)]
 
 

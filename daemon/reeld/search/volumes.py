@@ -13,10 +13,11 @@ FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from reel.base.light_typing import NamedTuple
-from reeld.search import vocabulary
+from reeld.search import lengths, vocabulary
+from reeld.search.lengths import Length
 
 # The maximum of events and characters of a volume.
 _EVENTS = 1 << 15
@@ -156,6 +157,7 @@ def cut(connection: sqlite3.Connection, emptied: Sequence[Volume]) -> int:
         connection.execute(f"DROP TABLE volume_{volume.number}")
         connection.execute("DELETE FROM volumes WHERE number = ?", (volume.number,))
     connection.execute("DELETE FROM facts WHERE event >= ?", (emptied[0].first,))
+    lengths.cut(connection, emptied[0].first)
     begin(connection, emptied[0].number, emptied[0].first)
     return emptied[0].first - 1
 
@@ -176,6 +178,7 @@ def insert(connection: sqlite3.Connection, volume: Volume, documents: Sequence[D
     connection.executemany(
         "INSERT INTO facts VALUES (?, ?, ?, ?, ?)", ((document.event, *document[5:]) for document in documents)
     )
+    lengths.note(connection, (Length(document.event, document.length) for document in documents))
 
 
 def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document]) -> None:
@@ -238,7 +241,7 @@ def merge(connection: sqlite3.Connection, volume: Volume) -> None:
 
 
 def replace(
-    connection: sqlite3.Connection, volume: Volume, documents: Iterable[Document], instead: Sequence[Document]
+    connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document], instead: Sequence[Document]
 ) -> None:
     """Delete events from a volume without a trace, and insert others in their place.
 
@@ -252,5 +255,6 @@ def replace(
             document[:5],
         )
         connection.execute("DELETE FROM facts WHERE event = ?", (document.event,))
+    lengths.forget(connection, [document.event for document in documents])
     insert(connection, volume, instead)
     merge(connection, volume)

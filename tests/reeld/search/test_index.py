@@ -83,6 +83,21 @@ def test_index_of_something_else(rows: Rows, connection: sqlite3.Connection, dat
         opened(database)
 
 
+def test_an_index_without_lengths(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
+    """An index of an earlier version keeps its words, and gets the lengths of its events."""
+    agent = rows.agent(1)
+    events = [rows.event(agent, content=text) for text in ("one", "one two", "one two three")]
+    fill(connection)
+    made = connection.execute("SELECT * FROM lengths").fetchall()
+    connection.executescript("DROP TABLE lengths; PRAGMA user_version = 6")
+
+    with closing(opened(database)) as again:
+        assert made == again.execute("SELECT * FROM lengths").fetchall()
+        assert bytes([1, 2, 3]) in made[0][1]
+        assert events[::-1] == found(again, "one")
+    opened(database).close()
+
+
 @pytest.mark.usefixtures("rows")
 def test_file_of_somebody_else(database: str) -> None:
     """Another program's database is left alone."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reeld.search import finding, index, planning, ranking, vocabulary, volumes
+from reeld.search import finding, index, lengths, planning, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.planning import Plan
@@ -297,9 +297,22 @@ def test_vocabulary_counts(
         index.replace(said.connection, [event for event in gone if event not in instead], instead, said.path)
 
         assert words_of_volumes(said.connection) == vocabulary_of(said.connection)
+        assert bytes_of_facts(said.connection) == bytes_of_lengths(said.connection)
         assert said.connection.execute("SELECT count(*), coalesce(sum(length), 0) FROM facts").fetchone() == (
             said.connection.execute("SELECT events, words FROM totals").fetchone()
         )
+
+
+def bytes_of_facts(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return what the table of lengths should say of all events that have words."""
+    facts = connection.execute("SELECT event, length FROM facts WHERE length > 0")
+    return {event: lengths.rounded(words) for event, words in facts}
+
+
+def bytes_of_lengths(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return all that the table of lengths says, but for events without words."""
+    blocks = connection.execute("SELECT block, lengths FROM lengths")
+    return {block * 1024 + at: byte for block, some in blocks for at, byte in enumerate(some) if byte}
 
 
 def vocabulary_of(connection: sqlite3.Connection) -> dict[str, int]:

@@ -327,7 +327,7 @@ def test_an_index_without_the_table(rows: Rows, connection: sqlite3.Connection, 
     events = [wrote(rows, agent, "a", call=f"c{number}") for number in range(3)]
     answered(rows, agent, call="c0", success=False)
     fill(connection)
-    connection.executescript("DROP TABLE touched; DROP TABLE touches; PRAGMA user_version = 5")
+    connection.executescript("DROP TABLE lengths; DROP TABLE touched; DROP TABLE touches; PRAGMA user_version = 5")
 
     with closing(opened(database)) as again:
         assert index.progress(connection) == index.progress(again)

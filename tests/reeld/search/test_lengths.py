@@ -1,0 +1,77 @@
+"""About how long events are, a byte for each: never above the length, and at most an eighth below."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.search import lengths
+from reeld.search.lengths import Length
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    """Return a database with an empty table of lengths."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE facts (event INTEGER PRIMARY KEY, length INTEGER)")
+        lengths.create(connection)
+        yield connection
+
+
+def least_of(connection: sqlite3.Connection, *events: int) -> list[int]:
+    """Return what is said of the lengths of events, in the order of their ids."""
+    places = " UNION ALL ".join(f"SELECT {-event} AS place" for event in events)
+    return [least for (least,) in connection.execute(f"SELECT least FROM ({lengths.with_least(places)})")]
+
+
+@given(words=st.integers(0, 1 << 40))
+def test_a_bound(words: int) -> None:
+    """What is said of a length is not above it, and an eighth below it at most, but for very long ones."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE facts (event INTEGER PRIMARY KEY, length INTEGER)")
+        lengths.create(connection)
+        lengths.note(connection, [Length(1, words)])
+        (least,) = least_of(connection, 1)
+
+    assert min(words, 1 << 18) * 7 // 8 <= least <= words
+
+
+def test_short_ones_are_exact(connection: sqlite3.Connection) -> None:
+    """Up to seven words, and at each power of two, nothing is lost."""
+    exact = [*range(8), 8, 24, 56, 120, 248]
+    lengths.note(connection, [Length(event, words) for event, words in enumerate(exact)])
+
+    assert exact[1:] == least_of(connection, *range(1, len(exact)))
+
+
+def test_blocks(connection: sqlite3.Connection) -> None:
+    """Events at both sides of a block's end have their own lengths; one of which nothing is known is in no row."""
+    lengths.note(connection, [Length(1023, 3), Length(1024, 5)])
+    lengths.note(connection, [Length(1022, 2), Length(1025, 6)])
+
+    assert [2, 3, 5, 6] == least_of(connection, 1022, 1023, 1024, 1025)
+    assert [] == least_of(connection, 2048)
+
+
+def test_nothing_is_left(connection: sqlite3.Connection) -> None:
+    """What is forgotten has the length of an event without words, alone or all from an event on."""
+    lengths.note(connection, [Length(event, 7) for event in (1, 2, 1030, 1031, 5000)])
+    lengths.forget(connection, [2])
+    lengths.cut(connection, 1031)
+
+    assert [7, 0, 7, 0] == least_of(connection, 1, 2, 1030, 1031)
+    assert [] == least_of(connection, 5000)
+    (first, second) = connection.execute("SELECT lengths FROM lengths ORDER BY block").fetchall()
+    assert (b"\0\7" + bytes(1022), bytes(6) + b"\7" + bytes(1017)) == (first[0], second[0])
+
+
+def test_what_is_there_already(connection: sqlite3.Connection) -> None:
+    """A table that is made for an index that lacks it has the lengths of its events."""
+    connection.execute("DROP TABLE lengths")
+    connection.executemany("INSERT INTO facts VALUES (?, ?)", [(3, 4), (9, 100)])
+    lengths.create(connection)
+
+    assert [4, 96] == least_of(connection, 3, 9)
