@@ -399,6 +399,41 @@ def test_a_mark_before_what_is_pruned(
     assert (later if door == "rewind" else marked) == new().get_state(config)
 
 
+def test_the_middle_of_a_step(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
+    """A restore leads into the middle of a step that waits, in its subgraph as well, or is refused after a prune."""
+    live, name = new(), f"langgraph/{thread}"
+    say(live, config, "one", "two")
+    begin = client.agent(name).head
+    say(live, config, "ask me")
+    asked, head = seen(live, config), client.agent(name).head
+
+    def at(seq: int) -> Any:
+        client.restore(name, seq)
+        there = [seen(each, config) for each in (new(), live)]
+        client.undo(name)
+        assert there[0] == there[1]
+        assert asked == seen(live, config) == seen(new(), config)
+        return there[0]
+
+    before = {seq: at(seq) for seq in range(begin, head)}
+    assert 3 < len(
+        {str(newest.get("inner")) for _, newest in before.values()} | {str(each[0]) for each in before.values()}
+    )
+    live.checkpointer.prune([thread])
+    asked = seen(live, config)
+    refused = set()
+    for seq, expected in before.items():
+        try:
+            found = at(seq)
+        except InvalidParams:
+            refused.add(seq)
+        else:
+            assert expected[0].values == found[0].values
+            assert expected[1]["inner"].checkpoint == found[1]["inner"].checkpoint
+    assert begin in refused
+    assert {*before} - refused
+
+
 def test_a_copy_that_has_all(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
     """What a copy has stays in the log of its source, where nothing goes back to it either; the copy goes back."""
     live, name = new(), f"langgraph/{thread}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +103,11 @@ class Past:
             newest: the newest checkpoint of the graph before it.
         """
         found = self._point(event, tip)
-        if found is None or (found.newest is newest and found.gone == self._gone):
+        if found is None:
+            return False
+        # Within a step, an undo takes back what a person said: what tasks have done goes on. A restore means the step.
+        is_within = event["kind"] != "restore" or is_undo(event) or found is self._points[-1]
+        if is_within and found.newest is newest and found.gone == self._gone:
             return False
         wanted, end, step = self._place_to_stay(found)
         # What is taken back again is kept once, however often a step is undone and tried again.
@@ -144,18 +148,21 @@ class Past:
                 newest[made.space] = made
         return newest.values()
 
-    def stretches(self, is_among: Callable[[Checkpoint], bool]) -> list[tuple[int, int]]:
-        """Return the stretches of the log that lead back to some checkpoints of the graph: the first and the last seq.
+    def stretches(self, is_among: Callable[[Checkpoint], bool], nested: Sequence[Checkpoint]) -> list[tuple[int, int]]:
+        """Return the stretches of the log that lead back to some checkpoints: the first and the last seq.
 
         The end of the log is in none.
 
         Args:
             is_among: whether a checkpoint is one of them.
+            nested: those of subgraphs that may be, in the order of their seqs.
         """
         made: list[tuple[int, int]] = []
         for point, following in pairwise(self._points):
             wanted, _, _ = self._place_to_stay(point)
-            if point.seq < following.seq and wanted is not None and is_among(wanted):
+            if point.seq == following.seq or wanted is None:
+                continue
+            if is_among(wanted) or any(map(is_among, self._newest(point, nested))):
                 begin = made.pop()[0] if made and made[-1][1] == point.seq - 1 else point.seq
                 made.append((begin, following.seq - 1))
         return made

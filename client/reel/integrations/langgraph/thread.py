@@ -387,8 +387,17 @@ class Thread:
                 yield from self._past.newest_at_seq(node.seq, there)
 
     def gone(self) -> list[tuple[int, int]]:
-        """Return the stretches of the log that lead back to checkpoints that are hidden."""
-        return self._past.stretches(lambda made: (made.space, made.id) in self.hidden)
+        """Return the stretches of the log that lead back to checkpoints that are hidden.
+
+        Those of a subgraph count if others of it are there, as in the middle of a step that is not over.
+        """
+
+        def is_hidden(made: Checkpoint) -> bool:
+            return (made.space, made.id) in self.hidden
+
+        nested = [made for made in self.by_seq.values() if made.space]
+        there = {made.space for made in nested if not is_hidden(made)}
+        return self._past.stretches(is_hidden, [made for made in nested if made.space in there])
 
     def taken_back(self) -> list[Checkpoint]:
         """Return the checkpoints that were taken back with the conversation."""
