@@ -462,7 +462,7 @@ def test_an_integration_with_another_version_of_its_framework(tmp_path: Path) ->
 
     assert (
         "reel.integrations.openai_agents cannot be imported with openai-agents 0.5.0: No module named 'agents.memory'; "
-        f"it was tested with 0.22 to 0.24; install one of these with: {install_command('openai-agents')}\n"
+        f"it was tested with 0.22 to 0.24; install such a version with: {install_command('openai-agents')}\n"
     ) == subprocess.check_output([sys.executable, "-c", code], text=True)
 
 

@@ -28,6 +28,11 @@ class Framework(NamedTuple):
     oldest: str
     newest: str
 
+    @property
+    def tested(self) -> str:
+        """The versions that the adapter was tested with, in words."""
+        return self.oldest if self.oldest == self.newest else f"{self.oldest} to {self.newest}"
+
 
 # By their extras, which the folders of the adapters are named after. `make adapters` runs the tests with both versions.
 FRAMEWORKS: Final = {
@@ -59,12 +64,13 @@ def imported(extra: str) -> Iterator[None]:
 
 
 def _problem(extra: str, error: ImportError) -> str:
-    module, (name, package, oldest, newest) = f"reel.integrations.{extra.replace('-', '_')}", FRAMEWORKS[extra]
-    if not _is_there(name):
-        return needs(module, package, extra)
+    module, framework = f"reel.integrations.{extra.replace('-', '_')}", FRAMEWORKS[extra]
+    if not _is_there(framework.module):
+        return needs(module, framework.package, extra)
+    found = _version(framework.module, framework.package)
     return (
-        f"{module} cannot be imported with {package} {_version(name, package)}: {error}; "
-        f"it was tested with {oldest} to {newest}; install one of these with: {install_command(extra)}"
+        f"{module} cannot be imported with {framework.package} {found}: {error}; "
+        f"it was tested with {framework.tested}; install such a version with: {install_command(extra)}"
     )
 
 
