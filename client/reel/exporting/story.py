@@ -12,7 +12,7 @@ from html import escape
 from typing import Any, TypeAlias
 
 from reel.base.light_typing import NamedTuple
-from reel.reading.approvals import told_in
+from reel.reading.approvals import step_of, told_in
 from reel.reading.layout import Shown
 from reel.said.blocks import InvalidRecord
 from reel.said.messages import Event, Message
@@ -82,19 +82,30 @@ def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
     """
     current = iter(live)
     following = next(current, None)
+    # Questions of a graph that were written before the messages that led to them, and the newest checkpoint so far.
+    early: list[Event] = []
+    newest = ""
     for event in log:
         while following is not None and following["seq"] < event["seq"]:
             yield Said(following, is_live=True)
             following = next(current, None)
         message = _message_in(event)
         if message is None:
-            if event["kind"] in _TOLD or told_in(event):
+            made, follows = step_of(event)
+            if follows > newest and told_in(event):
+                early.append(event)
+            elif event["kind"] in _TOLD or told_in(event):
                 yield Happened(event)
+            if made > newest:
+                newest = made
+                yield from (Happened(each) for each in early if step_of(each)[1] <= newest)
+                early = [each for each in early if step_of(each)[1] > newest]
         elif following is None or not _is_same(following, message):
             yield Said(message, is_live=False)
     while following is not None:
         yield Said(following, is_live=True)
         following = next(current, None)
+    yield from map(Happened, early)
 
 
 def told(event: Event) -> str:

@@ -92,6 +92,16 @@ def told_in(event: Event) -> str | None:
     return None
 
 
+def step_of(event: Event) -> tuple[str, str]:
+    """Return the id of the checkpoint of a graph that a record is, and of the one that it follows; else empty texts.
+
+    Ids ascend with the steps. A question may be written before the checkpoint that it follows.
+    """
+    found = _data(event).get("langgraph") if event["kind"] == "command" else None
+    made, follows = (str(found.get(key) or "") for key in ("put", "to")) if type(found) is dict else ("", "")
+    return made, follows
+
+
 def _interrupts(records: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the questions of the newest checkpoint of a graph that nobody has answered."""
     newest = next((found["put"] for found in reversed(records) if found.get("put") and found.get("ns") == ""), None)

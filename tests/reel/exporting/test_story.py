@@ -49,6 +49,26 @@ def test_what_tells_nothing_is_left_out() -> None:
     assert ["4"] == in_short(list(story([message(4)], log)))
 
 
+def test_a_question_that_is_written_before_its_step() -> None:
+    """What a graph asks follows the messages that led to it, wherever the record is."""
+
+    def record(seq: int, **data: Any) -> Event:
+        return event(seq, "command", {"langgraph": data})
+
+    def asked(seq: int, to: str) -> Event:
+        text = json.dumps(["msgpack", [{"$ext": [5, ["m", "Interrupt", {"value": "go on?"}]]}]])
+        return record(seq, to=to, writes=[[-3, "__interrupt__", text]])
+
+    log = [record(1, put="1"), asked(2, "2"), event(3, "mark"), event(4, "user"), record(5, put="2"), event(6, "user")]
+    log += [asked(7, "2"), asked(8, "9")]
+    parts = list(story([message(4), message(6)], log))
+
+    assert ["mark 3", "4", "command 2", "6", "command 7", "command 8"] == in_short(parts)
+    assert ["asks: go on?"] * 3 == [
+        told(part.event) for part in parts if isinstance(part, Happened) and part.event["kind"] == "command"
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "content", "words"),
     [
