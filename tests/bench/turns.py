@@ -2,7 +2,7 @@
 
 What a framework's own store acknowledges is on the disk only if it syncs. Where it does not, there are two lines: one
 beside the store as it is, and one beside the same store that syncs each file that it has written, which has the goal. A
-store in memory has no such form, and the line no goal.
+framework without a store on a disk stands beside something else, and its line has no goal.
 """
 
 import json
@@ -32,22 +32,19 @@ class Framework(NamedTuple):
     Args:
         name: the extra.
         module: the framework's module.
-        theirs: the framework's own store.
-        syncs: whether that one syncs.
-        begin: begins a session with our store, one with theirs, and one with theirs made to sync if it does not by
-            itself; returns what makes a turn of each.
+        begin: begins a session with our store, and one with each of the others; returns what makes a turn of each.
+        others: the framework's own stores, in words, and whether what they acknowledge is on the disk.
     """
 
     name: str
     module: str
-    theirs: str
-    syncs: bool
     begin: Callable[[Setting], tuple[Turn, ...]]
+    others: tuple[tuple[str, bool], ...]
 
 
 def turns(setting: Setting) -> Iterator[Line]:
     """Measure a turn after ten turns, and after a thousand."""
-    for name, module, theirs, syncs, begin in _FRAMEWORKS:
+    for name, module, begin, others in _FRAMEWORKS:
         if not setting.has(f"turns, {name}", module, install=name):
             continue
         sessions = begin(setting)
@@ -56,16 +53,13 @@ def turns(setting: Setting) -> Iterator[Line]:
             for turn in sessions:
                 for _ in range(before - done):
                     turn()
-            mine, *others = in_turns(_ROUNDS, *(partial(timed, turn) for turn in sessions))
+            mine, *theirs = in_turns(_ROUNDS, *(partial(timed, turn) for turn in sessions))
             assert mine is not None
             done = before + _ROUNDS
-            for number, beside in enumerate(others):
-                assert beside is not None
-                is_durable = syncs or number > 0
-                how = ", made to sync" if number else "" if syncs else ", which does not sync"
-                said = f"the time of {theirs} ({beside * 1e3:.2f} ms){how}"
-                goal = _GOAL if is_durable else ""
-                yield Line(f"{name}: a turn behind {before:,}", f"{mine * 1e3:.2f} ms", said, mine / beside, goal)
+            for (what, is_durable), figure in zip(others, theirs, strict=True):
+                assert figure is not None
+                said, goal = f"the time of {what} ({figure * 1e3:.2f} ms)", _GOAL if is_durable else ""
+                yield Line(f"{name}: a turn behind {before:,}", f"{mine * 1e3:.2f} ms", said, mine / figure, goal)
 
 
 def _openai_agents(setting: Setting) -> tuple[Turn, Turn]:
@@ -228,11 +222,23 @@ def _sync(path: Path) -> None:
 
 
 _FRAMEWORKS = (
-    Framework("openai-agents", "agents", "SQLiteSession", syncs=True, begin=_openai_agents),
-    Framework("claude-agent-sdk", "claude_agent_sdk", "a file of JSON lines", syncs=True, begin=_claude_agent_sdk),
-    Framework("agent-framework", "agent_framework", "FileHistoryProvider", syncs=False, begin=_agent_framework),
-    Framework("pydantic-ai", "pydantic_ai", "InMemoryConversationStore", syncs=False, begin=_pydantic_ai),
-    Framework("langgraph", "langgraph.checkpoint.sqlite", "SqliteSaver", syncs=True, begin=_langgraph),
-    Framework("google-adk", "google.adk", "SqliteSessionService", syncs=True, begin=_google_adk),
-    Framework("strands-agents", "strands", "FileSessionManager", syncs=False, begin=_strands_agents),
+    Framework("openai-agents", "agents", _openai_agents, (("SQLiteSession", True),)),
+    Framework(
+        "claude-agent-sdk", "claude_agent_sdk", _claude_agent_sdk, (("a synced file: the SDK has no store", False),)
+    ),
+    Framework(
+        "agent-framework",
+        "agent_framework",
+        _agent_framework,
+        (("FileHistoryProvider, which does not sync", False), ("FileHistoryProvider, made to sync", True)),
+    ),
+    Framework("pydantic-ai", "pydantic_ai", _pydantic_ai, (("InMemoryConversationStore, without a disk", False),)),
+    Framework("langgraph", "langgraph.checkpoint.sqlite", _langgraph, (("SqliteSaver", True),)),
+    Framework("google-adk", "google.adk", _google_adk, (("SqliteSessionService", True),)),
+    Framework(
+        "strands-agents",
+        "strands",
+        _strands_agents,
+        (("FileSessionManager, which does not sync", False), ("FileSessionManager, made to sync", True)),
+    ),
 )
