@@ -5,8 +5,10 @@ from collections.abc import Iterable
 
 from reel.base.light_typing import NamedTuple
 from reeld.search.index import KINDS, agent_word, kind_word
+from reeld.search.literals import Every, trigrams_of
 from reeld.search.patterns import Pattern
 from reeld.search.query import Query, match_expression
+from reeld.search.raw_rows import condition_of
 from reeld.search.volumes import Condition
 
 # With more agents than this, the facts of every match are checked, instead of searching agent by agent.
@@ -42,10 +44,19 @@ class Criteria(NamedTuple):
         return self.live is not None or bool(self.patterns)
 
     @property
-    def needed(self) -> str | None:
+    def _needed(self) -> Every:
+        """The letters that every event has, as far as they are known."""
+        return Every(tuple(each.needed for each in self.patterns if each.needed is not None and not each.is_excluded))
+
+    @property
+    def trigrams(self) -> str | None:
         """An expression of FTS5 for the trigrams that every event has; ``None`` if none are known."""
-        needed = [each.needed for each in self.patterns if each.needed is not None and not each.is_excluded]
-        return " AND ".join(f"({each})" for each in needed) or None
+        return trigrams_of(self._needed)
+
+    @property
+    def raw(self) -> Condition | None:
+        """What must be true of the row of an event, of all that is known of its letters; ``None`` if nothing is."""
+        return condition_of(self._needed)
 
     @property
     def match(self) -> str | None:

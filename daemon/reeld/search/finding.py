@@ -18,7 +18,7 @@ from reeld.search.patterns import Pattern
 from reeld.search.ranking import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
-from reeld.search.volumes import Place, Volume
+from reeld.search.volumes import Condition, Place, Volume
 from reeld.store.connection import Numbers, Texts
 from reeld.store.directories import Directories
 from reeld.store.spans import NEWEST, Span, Walk
@@ -32,9 +32,9 @@ STEPS = 10_000
 # more day costs little.
 _DISORDER = 86_400_000
 
-# Events that are looked at together in the order of the log, and those that are in the order in which they were said:
-# each time, a volume is sorted, which takes 10 ms.
-_TOGETHER = 64
+# Events that are looked at together in the order of the log, more if their rows tell which may match; and those in the
+# order in which they were said: each time, a volume is sorted, which takes 10 ms.
+_TOGETHER, _TOLD_APART = 64, 2048
 _LOOKED_AT = 2048
 # Texts that are read together: a server answers once for all of them. They may have a megabyte each.
 _READ = 16
@@ -43,6 +43,10 @@ _READ = 16
 ROOM = 1 << 20
 
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
+_LISTED = "SELECT id FROM log.events WHERE id IN (SELECT value FROM json_each(?)) AND {}"
+_IN_RANGE = "SELECT id FROM log.events WHERE id BETWEEN ? AND ? AND {}"
+# To look at a row takes 0.7 us among its neighbours, and 5 by itself.
+_NEAR = 8
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -71,10 +75,11 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
+    together = _TOGETHER if wanted.raw is None else _TOLD_APART
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
         rows = volumes.matches(connection, volume, _wanted_of(connection, volume, wanted), first, high)
-        while some := [event for (event,) in islice(rows, _TOGETHER)]:
+        while some := [event for (event,) in islice(rows, together)]:
             kept, done = checked(connection, wanted, paths, some, ends)
             events += kept[: limit - len(events)]
             if len(events) == limit:
@@ -88,7 +93,7 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
 
 def _wanted_of(connection: sqlite3.Connection, volume: Volume, wanted: Criteria) -> volumes.Wanted:
     """Return which events of a volume may match."""
-    needed = wanted.needed
+    needed = wanted.trigrams
     ranges = None if needed is None else trigrams.ranges(connection, volume, needed)
     return volumes.Wanted(wanted.match, wanted.condition, ranges)
 
@@ -101,17 +106,29 @@ def checked(
         return list(events), len(events)
     kept: list[int] = []
     texts: dict[int, str] = {}
-    for done, event in enumerate(events):
-        if wanted.patterns and not done % _READ:
-            texts = _texts(connection, events[done : done + _READ])
+    likely = events if wanted.raw is None else _likely(connection, wanted.raw, events)
+    for number, event in enumerate(likely):
+        if wanted.patterns and not number % _READ:
+            texts = _texts(connection, likely[number : number + _READ])
         try:
             if _has_patterns(wanted, texts.get(event)) and _is_wanted(connection, wanted, event, paths, ends):
                 kept.append(event)
         except OutOfTime:
-            return kept, done
+            return kept, events.index(event)
         if time.monotonic() > ends:
-            return kept, done + 1
+            return kept, events.index(event) + 1
     return kept, len(events)
+
+
+def _likely(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> list[int]:
+    """Return those of events whose row has the letters that are needed; no text is read for that."""
+    first, last = min(events, default=0), max(events, default=0)
+    if last - first < _NEAR * len(events):
+        rows = log_of(connection).execute(_IN_RANGE.format(raw.sql), (first, last, *raw.values))
+    else:
+        rows = log_of(connection).execute(_LISTED.format(raw.sql), (Numbers(events), *raw.values))
+    found = {event for (event,) in rows}
+    return [event for event in events if event in found]
 
 
 def _texts(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:

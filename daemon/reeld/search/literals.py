@@ -1,13 +1,19 @@
-"""Which letters a text must have for a pattern to match: all trigrams of some pieces of the pattern.
+"""Which letters a text must have for a pattern to match.
 
-They are an expression for FTS5 over texts whose tokens are trigrams. It may find too many texts, but never too few. So
-what an expression means is only followed as far as it is plain: pieces of letters, groups and alternatives. Anything
-else is passed over, and where that cannot be told either, nothing is known.
+It may be too few letters, but never too many. So what an expression means is only followed as far as it is plain: runs
+of letters, groups and alternatives. Anything else is passed over, and where that cannot be told either, nothing is
+known.
+
+From them comes an expression for FTS5 over texts whose tokens are trigrams, and a condition on the rows of the log
+(:mod:`reeld.search.raw_rows`).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import TypeAlias
+
+from reel.base.light_typing import NamedTuple
 
 _LENGTH = 3
 # The most trigrams of a piece, of a pattern, and the most alternatives and levels that are followed.
@@ -25,6 +31,27 @@ _READ_DIFFERENTLY = re.compile(r"\\[^wdsbWDSB\W]|\{,|\[:")
 _END_OF_RUN = frozenset(".^$")
 
 
+class Run(NamedTuple):
+    """Letters in a row, in either case."""
+
+    letters: str
+
+
+class Every(NamedTuple):
+    """All of some parts."""
+
+    parts: "tuple[Needed, ...]"
+
+
+class Either(NamedTuple):
+    """At least one of some parts."""
+
+    parts: "tuple[Needed, ...]"
+
+
+Needed: TypeAlias = Run | Every | Either
+
+
 class _Unknown(Exception):
     """What an expression means cannot be told."""
 
@@ -34,20 +61,14 @@ def folded(text: str) -> str:
     return text.replace("\u0130", "i").casefold()
 
 
-def needed_of_piece(piece: str) -> str | None:
-    """Return what every text with a piece has; ``None`` if that is not known."""
-    return _all(_quoted(piece))
-
-
-def needed_of_expression(expression: str) -> str | None:
+def needed_of_expression(expression: str) -> Needed | None:
     """Return what every text with a match of a regular expression has; ``None`` if that is not known."""
     with suppress(_Unknown):
-        found = _Reader(expression).alternatives(0)
-        return found if found is not None and found.count('"') <= 4 * _MOST else None
+        return _Reader(expression).alternatives(0)
     return None
 
 
-def needed_of_any_expression(expression: str) -> str | None:
+def needed_of_any_expression(expression: str) -> Needed | None:
     """Return what every text with a match has, though it may not be RE2 that runs the expression.
 
     Other engines read some of what RE2 reads in another way. Where one of these may be, nothing is known.
@@ -55,8 +76,26 @@ def needed_of_any_expression(expression: str) -> str | None:
     return None if _READ_DIFFERENTLY.search(expression) else needed_of_expression(expression)
 
 
-def _all(needed: Iterable[str]) -> str | None:
-    return " AND ".join(dict.fromkeys(needed)) or None
+def trigrams_of(needed: Needed) -> str | None:
+    """Return FTS5's expression for texts, as :func:`folded` stores them, that have what is needed; ``None`` for all."""
+    found = _trigrams_of(needed)
+    return found if found is not None and found.count('"') <= 4 * _MOST else None
+
+
+def _trigrams_of(needed: Needed) -> str | None:
+    if isinstance(needed, Either):
+        parts = [_trigrams_of(part) for part in needed.parts]
+        return None if None in parts else f"({' OR '.join(f'({part})' for part in parts)})"
+    return " AND ".join([*dict.fromkeys(_conditions(needed))][:_MOST]) or None
+
+
+def _conditions(needed: Run | Every) -> Iterator[str]:
+    """Yield expressions that must all be true."""
+    for part in needed.parts if isinstance(needed, Every) else [needed]:
+        if isinstance(part, Run):
+            yield from _quoted(part.letters)
+        elif (inside := _trigrams_of(part)) is not None:
+            yield inside
 
 
 def _quoted(piece: str) -> Iterator[str]:
@@ -78,7 +117,7 @@ class _Reader:
         self._text = expression
         self._at = 0
 
-    def alternatives(self, level: int) -> str | None:
+    def alternatives(self, level: int) -> Needed | None:
         """Return what is needed for any of the alternatives up to the end, or to that of a group."""
         found = [self._sequence(level)]
         while self._at < len(self._text) and self._text[self._at] == "|":
@@ -86,17 +125,19 @@ class _Reader:
             found.append(self._sequence(level))
         if not level and self._at < len(self._text):
             raise _Unknown
-        if None in found or len(found) > _ALTERNATIVES:
+        known = tuple(each for each in found if each is not None)
+        if len(known) < len(found) or len(found) > _ALTERNATIVES:
             return None
-        return found[0] if len(found) == 1 else f"({' OR '.join(f'({each})' for each in found)})"
+        return known[0] if len(known) == 1 else Either(known)
 
-    def _sequence(self, level: int) -> str | None:
+    def _sequence(self, level: int) -> Needed | None:
         """Return what is needed for all that follows, up to the next alternative."""
-        needed: list[str] = []
+        needed: list[Needed] = []
         run: list[str] = []
 
         def end_run() -> None:
-            needed.extend(_quoted("".join(run)))
+            if run:
+                needed.append(Run("".join(run)))
             run.clear()
 
         while self._at < len(self._text) and self._text[self._at] not in "|)":
@@ -113,7 +154,7 @@ class _Reader:
             if group is not None and least:
                 needed.append(group)
         end_run()
-        return _all(needed[:_MOST])
+        return Every(tuple(needed)) if needed else None
 
     def _letter(self) -> str | None:
         """Read a character that stands for itself; ``None`` if none follows."""
@@ -128,7 +169,7 @@ class _Reader:
         self._at += 1
         return text[at]
 
-    def _group(self, level: int) -> str | None:
+    def _group(self, level: int) -> Needed | None:
         if (flags := _FLAGS.match(self._text, self._at + 1)) is not None:
             self._at = flags.end()
             return None

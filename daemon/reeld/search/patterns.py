@@ -16,7 +16,7 @@ from typing import Any
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
-from reeld.search.literals import needed_of_any_expression, needed_of_expression, needed_of_piece
+from reeld.search.literals import Needed, Run, needed_of_any_expression, needed_of_expression
 from reeld.search.query import TypedPattern
 
 # Characters of a pattern.
@@ -38,12 +38,12 @@ class Pattern(NamedTuple):
     Args:
         matches: yields the places of the matches in a text.
         is_excluded: whether a text must not have it.
-        needed: the trigrams of every text with it (:mod:`reeld.search.literals`); ``None`` if they are not known.
+        needed: the letters of every text with it; ``None`` if they are not known.
     """
 
     matches: Callable[[str], Iterator[tuple[int, int]]]
     is_excluded: bool = False
-    needed: str | None = None
+    needed: Needed | None = None
 
     def accepts(self, text: str) -> bool:
         """Return whether a text has it, or does not, as it is wanted."""
@@ -88,7 +88,7 @@ def _pattern(typed: TypedPattern, *, run_elsewhere: bool) -> Pattern:
         return Pattern(_beginning, needed=None if typed.is_excluded else needed_of_any_expression(typed.text))
     if is_expression(typed):
         return Pattern(partial(_spans, _expression(typed)), typed.is_excluded, needed_of_expression(typed.text))
-    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, needed_of_piece(typed.text))
+    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, Run(typed.text))
 
 
 def _beginning(_text: str) -> Iterator[tuple[int, int]]:

@@ -54,6 +54,8 @@ _SYNTAX = (
     "*",
     "has:",
     "has:erN",
+    "has:sername",
+    "/tape|reel/",
     "/a.e/",
     "-has:deck",
     "user",

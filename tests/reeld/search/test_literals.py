@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.literals import folded, needed_of_any_expression, needed_of_expression, needed_of_piece
+from reeld.search.literals import Needed, Run, folded, needed_of_any_expression, needed_of_expression, trigrams_of
 from reeld.search.patterns import compiled
 from reeld.search.query import TypedPattern
 from tests.thoroughness import FUZZ
@@ -17,12 +17,13 @@ from tests.thoroughness import FUZZ
 HAS_RE2 = pytest.mark.skipif(find_spec("re2") is None, reason="google-re2 is not installed")
 
 
-def holds(needed: str | None, text: str) -> bool:
+def holds(needed: Needed | None, text: str) -> bool:
     """Return whether FTS5 would find a text: the expression with each trigram as a condition of Python."""
-    if needed is None:
+    trigrams = needed and trigrams_of(needed)
+    if trigrams is None:
         return True
     letters = folded(text)
-    found = re.sub(r'"((?:[^"]|"")*)"', lambda trigram: str(trigram[1].replace('""', '"') in letters), needed)
+    found = re.sub(r'"((?:[^"]|"")*)"', lambda trigram: str(trigram[1].replace('""', '"') in letters), trigrams)
     return bool(eval(found.replace("AND", "and").replace("OR", "or")))
 
 
@@ -66,17 +67,19 @@ def test_expressions_that_engines_read_differently(expression: str) -> None:
 )
 def test_expressions(expression: str, expected: str | None) -> None:
     """Letters that must be there are needed; what may be left out, and what is not followed, is not."""
-    assert expected == needed_of_expression(expression)
+    needed = needed_of_expression(expression)
+
+    assert expected == (needed and trigrams_of(needed))
 
 
 def test_pieces() -> None:
     """A long piece needs trigrams that are spread over it; a short one, and what is in no text, needs none."""
-    needed = needed_of_piece("".join(map(chr, range(0x4E00, 0x4E00 + 1000))))
+    needed = trigrams_of(Run("".join(map(chr, range(0x4E00, 0x4E00 + 1000)))))
 
     assert needed is not None
     assert 16 <= needed.count(" AND ") + 1 <= 18
-    assert needed_of_piece("ab") is None
-    assert needed_of_piece("a\0\ud800bc") is None
+    assert trigrams_of(Run("ab")) is None
+    assert trigrams_of(Run("a\0\ud800bc")) is None
 
 
 def test_no_letters_that_are_taken_for_the_same_differ() -> None:
@@ -134,4 +137,4 @@ def test_no_piece_is_passed_over(piece: str, before: str, behind: str) -> None:
     for text in (piece, piece.upper(), piece.lower()):
         (pattern,) = compiled([TypedPattern(piece, 1)])
         said = before + text + behind
-        assert holds(needed_of_piece(piece), said) or not pattern.accepts(said)
+        assert holds(Run(piece), said) or not pattern.accepts(said)

@@ -14,7 +14,7 @@ from reeld.search.criteria import Criteria
 from reeld.search.finding import Paths
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
-from reeld.search.volumes import Place
+from reeld.search.volumes import Condition, Place
 from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
 from tests.reeld.search.test_ranking import ALL, Index
@@ -131,21 +131,29 @@ def test_few_events_are_not_read_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only texts of blocks that may have the letters are read, and those that are in no block yet."""
+    """Only rows of blocks that may have the letters are looked at, and those in no block; of few the text is read."""
     with filled(tmp_path, "getUserName here", "and more of it", "a tape deck", "and more of it", "setUserName") as said:
         make_blocks(said)
+        looked_at: list[int] = []
         read: list[int] = []
-        texts = finding._texts
+        likely, texts = finding._likely, finding._texts
 
-        def noted(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
+        def noted(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> list[int]:
+            looked_at.extend(events)
+            return likely(connection, raw, events)
+
+        def noted_too(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
             read.extend(events)
             return texts(connection, events)
 
-        monkeypatch.setattr(finding, "_texts", noted)
+        monkeypatch.setattr(finding, "_likely", noted)
+        monkeypatch.setattr(finding, "_texts", noted_too)
         assert [0] == in_log_order(said, "has:etUserName -/setu/")
-        assert [said.events[at] for at in (4, 1, 0)] == read
+        assert [said.events[at] for at in (4, 1, 0)] == looked_at
+        assert [said.events[at] for at in (4, 0)] == read
         assert [2] == by_time(said, "/tape.*k$/")
-        assert [said.events[at] for at in (2, 3, 4)] == read[3:]
+        assert [said.events[at] for at in (2, 3, 4)] == looked_at[3:]
+        assert [said.events[2]] == read[2:]
 
 
 WORDS = ("getUserName", "tape deck", 'a "b" c', "STRASSE", "Straße", "修复认证模块", "x", "", "tape")

@@ -14,6 +14,8 @@ _RULES = (
     # In SQLite it fixes the order of the tables.
     (re.compile(r"CROSS JOIN"), "JOIN"),
     (re.compile(r"\binstr\("), "strpos("),
+    # SQLite compares letters of ASCII in either case.
+    (re.compile(r"\bLIKE\b"), "ILIKE"),
     (re.compile(r"\bIN \(\)"), "IN (NULL)"),
     (re.compile(r"length\(CAST\((.*?) AS BLOB\)\)"), r"octet_length(\1)"),
 )
