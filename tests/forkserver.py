@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import anyio
 
@@ -163,8 +163,8 @@ def _server() -> ForkServer:
     return server
 
 
-def run_daemon(order: Order) -> None:
-    """Run a daemon in this process."""
+def run_daemon(order: Order) -> int:
+    """Run a daemon in this process; return its exit code."""
     from reeld.__main__ import main  # noqa: PLC0415 - the tests import this module too
 
     write_to(order["log"])
@@ -172,7 +172,7 @@ def run_daemon(order: Order) -> None:
     os.environ.update(order["environment"])
     os.chdir(order["directory"])
     sys.argv = ["reeld", *order["arguments"]]
-    sys.exit(main())
+    return main()
 
 
 def write_to(path: str) -> None:
@@ -190,11 +190,11 @@ def load(order: Order) -> None:
         from reeld.store.postgres import engine  # noqa: F401, PLC0415 - 10 MB, and a fifth of a second
 
 
-def serve(run: Callable[[Order], None], prepare: Callable[[Order], None] | None = None) -> None:
+def serve(run: Callable[[Order], int], prepare: Callable[[Order], None] | None = None) -> None:
     """Fork a child for each order, until there are no more; report its pid at first, and in the end its exit code.
 
     Args:
-        run: what a child does.
+        run: what a child does; it returns the exit code.
         prepare: what is done before that, in this process.
     """
     _prepare()
@@ -224,8 +224,28 @@ def serve(run: Callable[[Order], None], prepare: Callable[[Order], None] | None 
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                     for descriptor in (woken, wake):
                         os.close(descriptor)
-                    run(order)
+                    _end_with(run, order)
                 _report(pid, None)
+
+
+def _end_with(run: Callable[[Order], int], order: Order) -> NoReturn:
+    """Do what a child does, and end its process.
+
+    An interpreter that ends looks at each object once more, and gets a copy of all that it shares with the fork server:
+    that was a third of what a daemon takes from its start to its end.
+    """
+    try:
+        code = run(order)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            sys.stderr.write(end.code + "\n")
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join()  # as an interpreter does: a thread that does not end is still seen
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 def _prepare() -> None:

@@ -11,7 +11,6 @@ process alone, SQLite traces the statements that it is about to run, and a few f
 import functools
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,11 +186,11 @@ def install(path: str, *, later: bool) -> None:
         points.wrap(point, owner, name, when)
 
 
-def run_daemon(order: Order) -> None:
-    """Run a daemon in this process."""
+def run_daemon(order: Order) -> int:
+    """Run a daemon in this process; return its exit code."""
     write_to(order["log"])
     install(order["point_file"], later=order["later"])
-    sys.exit(app.main(config.parse(order["arguments"])))
+    return app.main(config.parse(order["arguments"]))
 
 
 if __name__ == "__main__":
