@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The tests keep the cores busy, and each worker takes 160 MB.
+# The tests keep the cores busy, and each process takes 160 MB.
 JOBS ?= $(shell nproc)
 # What is installed, named after the dependencies: a pull that changes none of them installs nothing.
 DEPENDENCIES := $(shell sed -n '/^\[build-system\]/,/^\[project.scripts\]/p' pyproject.toml | cksum | cut -d ' ' -f 1)
@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test others thorough programs large slow sdks adapters watched coverage editors crash fuzz soak bench recall bench-large bench-long profile docs picture man vsix clean
+.PHONY: help run install check lint format types test large slow sdks adapters watched coverage editors crash fuzz soak bench recall bench-large bench-long profile docs picture man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -51,12 +51,30 @@ PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 UNITS := tests/formats tests/reel tests/reeld
 # Those of the core, the formats and the streams: each line and branch of these is reached by their own tests.
 PURE := tests/formats tests/reel/providers tests/reel/streams tests/reeld/core tests/reeld/formats
-OTHERS := $(filter-out $(PURE),$(UNITS)) $(addprefix --ignore ,$(PURE))
-NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks tests/adapters)
+BUT = $(addprefix --ignore ,$1)
 
-check: lint coverage thorough others programs  ## run everything that a change must pass (about ten minutes on two cores)
-	# Each keeps one core busy.
-	@$(MAKE) --no-print-directory --jobs 2 large types sdks
+# What each process of `make check` tests. Workers of one pytest would each collect all tests, and start what a module's
+# tests share; and their master takes two milliseconds for each test.
+COMMAND := tests/reel/cli
+SERVING := tests/reeld/serving tests/reeld/agents tests/reeld/wire
+CRASHES := tests/crash tests/counted tests/fuzz tests/soak
+OF_thorough := -m slow $(PURE)
+OF_command := $(COMMAND)
+OF_client := tests/reel $(call BUT,$(COMMAND) $(PURE))
+OF_serving := $(SERVING)
+OF_daemon := tests/reeld $(call BUT,$(SERVING) $(PURE))
+OF_editors := tests/editors
+OF_ends := -m 'not large' tests/end_to_end
+OF_crashes := -m 'not large' $(CRASHES)
+OF_others := -m 'not large' tests $(call BUT,$(UNITS) $(CRASHES) tests/editors tests/end_to_end tests/sdks tests/adapters)
+PROCESSES := $(addprefix check-,editors serving command daemon ends crashes client thorough others)
+
+check: lint  ## run everything that a change must pass (about ten minutes on two cores)
+	# As many at a time as there are cores. What takes most memory and has the fewest tests comes first.
+	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target large types sdks $(PROCESSES) coverage
+
+check-%: $(READY)
+	$(BIN)/pytest -q $(OF_$*)
 
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check .
@@ -74,25 +92,12 @@ types: $(READY)  ## run mypy --strict
 test: $(READY)  ## run the fast tests (about a minute on two cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
-# Measuring doubles the time of a test, and of these the coverage says little. Fast and slow ones in one run: it takes
-# six seconds of two cores to find them.
-others: $(READY)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q $(OTHERS)
-
-thorough: $(READY)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m slow $(PURE)
-
-# Without the 10,000 tests above each worker is 100 MB smaller, beside large programs. They wait for these half of the
-# time; but a third worker on two cores takes 100 MB with its fork server, before it has started a program.
-programs: $(READY)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'not large' $(NOT_UNITS)
-
 # Some hundred megabytes each.
 large: $(READY)
-	$(BIN)/pytest -q -m large $(NOT_UNITS)
+	$(BIN)/pytest -q -m large tests $(call BUT,$(UNITS) tests/sdks tests/adapters)
 
-slow: thorough programs large  ## run the slow tests, and those that start programs
-	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow $(OTHERS)
+slow: large $(READY)  ## run the slow tests, and those that start programs
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'slow and not large' tests $(call BUT,tests/sdks tests/adapters)
 
 sdks: $(READY)  ## run the tests with the vendors' SDKs
 	# One process after the other: the SDKs take 100 MB in each, and LangGraph as much again.
@@ -157,7 +162,8 @@ editors: $(READY)  ## run the editors' tests, those of Neovim in the installed v
 	REEL_EVERY_NVIM=1 $(BIN)/pytest $(PYTEST_OPTIONS) tests/editors
 
 coverage: $(READY)  ## run the tests of core, formats and streams, and measure their branch coverage
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' --cov --cov-report= $(PURE)
+	# Measuring doubles the time of a test, and of the slow ones the coverage says little.
+	$(BIN)/pytest -q -m 'not slow' --cov --cov-report= $(PURE)
 	$(BIN)/coverage report
 
 crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
