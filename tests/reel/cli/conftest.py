@@ -31,9 +31,12 @@ class Ran(NamedTuple):
 Reel: TypeAlias = Callable[..., Ran]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def daemon() -> Iterator[str]:
-    """The socket of a daemon that all tests share; each test has its own agents."""
+    """The socket of a daemon that the tests of a module share; each test has its own agents.
+
+    To list all agents, or to check all of the database, takes longer the more tests there were.
+    """
     with running_daemon() as daemon:
         yield daemon.socket
 
