@@ -149,9 +149,10 @@ class ForkedDaemon(Daemon):
 
 
 @contextmanager
-def running_daemon() -> Iterator[ForkedDaemon]:
+def running_daemon(*options: str) -> Iterator[ForkedDaemon]:
     """Run a daemon in a directory of its own until the block ends."""
     with short_directory() as directory, closing(ForkedDaemon(directory)) as daemon:
+        daemon.options = [*options]
         yield daemon.start()
 
 

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.usefixtures("on_each_engine")
 
 AGENTS = ("a", "b", "c")
-COMMANDS = 100
+COMMANDS = 60
 # What a follower calls once it has subscribed.
 Begun: TypeAlias = Callable[[], None]
 # The errors that a writer may get because another writer was faster.

@@ -15,8 +15,8 @@ from tests.fuzz.target import Target, target
 from tests.thoroughness import FUZZ
 
 # Inputs of each kind.
-MANY = FUZZ or 250
-often = settings(max_examples=MANY, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=MANY == 250)
+MANY = FUZZ or 120
+often = settings(max_examples=MANY, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=MANY == 120)
 
 
 @pytest.fixture(scope="module")

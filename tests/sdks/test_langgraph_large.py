@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from reel.sync.client import Client
 from tests.daemon import Daemon, until
+from tests.forkserver import running_daemon
+from tests.shared_daemon import REQUEST
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
 
@@ -25,12 +27,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", 
 
 _NUMBERS = count()
 # More characters than a request has bytes.
-LARGE = 18_000_000
+LARGE = 4_500_000
 
 
 class State(TypedDict):
     messages: Annotated[list[Any], add_messages]
     blob: Any
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A daemon that takes smaller requests."""
+    with running_daemon("--connection-message", str(REQUEST)) as daemon:
+        yield daemon
 
 
 @pytest.fixture

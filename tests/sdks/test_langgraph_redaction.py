@@ -16,7 +16,9 @@ from reel.said.kinds import ROLES
 from reel.said.messages import Event
 from reel.sync.client import Client
 from tests.daemon import Daemon, until
+from tests.forkserver import running_daemon
 from tests.patience import PATIENCE
+from tests.shared_daemon import REQUEST
 
 pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not installed")
 
@@ -36,6 +38,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:langgraph", 
 
 _NUMBERS = count()
 SECRET = "hunter2secret"
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A daemon that takes smaller requests."""
+    with running_daemon("--connection-message", str(REQUEST)) as daemon:
+        yield daemon
 
 
 @pytest.fixture
@@ -127,7 +136,7 @@ def team(saver: ReelSaver) -> Any:
     return outer.compile(checkpointer=saver)
 
 
-@pytest.mark.parametrize("size", [0, pytest.param(9 << 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [0, 9 << 18])
 def test_later_copies(saver: ReelSaver, client: Client, daemon: Daemon, thread: str, size: int) -> None:
     """What subgraphs and tasks were given again after a message goes with it, in parts and in a clone too."""
     config: Any = {"configurable": {"thread_id": thread}}
@@ -222,7 +231,7 @@ def add_late(saver: ReelSaver, late: Written, connected: Client) -> None:
     late.add(Logs(connected, saver._threads))
 
 
-@pytest.mark.parametrize("size", [10, 5_000_000])
+@pytest.mark.parametrize("size", [10, 1_250_000])
 @pytest.mark.parametrize("number", [1, 3])
 def test_what_is_queued_comes_before_the_messages(
     saver: ReelSaver, client: Client, thread: str, size: int, number: int
@@ -291,7 +300,7 @@ def test_what_a_task_is_writing_comes_before_the_messages(saver: ReelSaver, clie
     assert [] == [event["seq"] for event in events if SECRET in json.dumps(event)]
 
 
-@pytest.mark.parametrize("size", [10, 5_000_000])
+@pytest.mark.parametrize("size", [10, 1_250_000])
 def test_what_is_queued_for_a_thread_that_another_process_deleted(
     saver: ReelSaver, client: Client, thread: str, daemon: Daemon, size: int
 ) -> None:

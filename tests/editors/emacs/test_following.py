@@ -100,9 +100,9 @@ def test_a_rename_renames_the_buffer(client: Client, emacs: Emacs) -> None:
 
 
 @pytest.mark.large
-def test_three_megabytes_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A message of three megabytes is pushed, read and sent."""
-    text = "ä line of text\n" * 200_000
+def test_a_megabyte_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A message of a megabyte is pushed, read and sent."""
+    text = "ä line of text\n" * 70_000
     client.add("demo", text)
     size = len(text)
     emacs.until(lambda: emacs.eval("(point-max)") > size)

@@ -60,7 +60,7 @@ def test_many_ids(table: type[Ids]) -> None:
     assert list(range(2000)) == [made.find(name) for name in names]
 
 
-def _bytes_of_one(add: Callable[[int], object], number: int = 20_000) -> float:
+def _bytes_of_one(add: Callable[[int], object], number: int = 5_000) -> float:
     """Return how many bytes one of so many takes."""
     tracemalloc.start()
     try:

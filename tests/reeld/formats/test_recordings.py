@@ -88,4 +88,4 @@ def test_a_recorded_request_is_rendered_for_every_provider(path: Path) -> None:
         body, ready = rendered(messages, name, MODELS.get(name))
         broken[name] = check(name.replace("-", "_"), body, MODELS.get(name)) if ready else []
 
-    assert dict.fromkeys(FORMATS, []) == broken
+    assert {name: [] for name in FORMATS} == broken

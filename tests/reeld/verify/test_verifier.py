@@ -4,6 +4,7 @@ import random
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from reeld.store.store import Store, open_store
 from reeld.verify import logs, sqlite
 from reeld.verify.rows import LISTED, Report
 from reeld.verify.verifier import Verifier, open_verifier
+from tests.daemon import short_directory
+from tests.empty_database import empty_database
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event as made_event
 from tests.reeld.store.making import made, query, seal, spoil, write
@@ -85,13 +88,18 @@ def fill(path: str) -> None:
         connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?, 'alice', 1, NULL)", (reply,))
 
 
+@cache
+def _content() -> bytes:
+    """Return the content of a file with a few agents, which is made once."""
+    with short_directory() as directory:
+        fill(empty_database(directory / "reel.db"))
+        return (directory / "reel.db").read_bytes()
+
+
 @pytest.fixture
-async def filled(path: str) -> str:
+def filled(path: str) -> str:
     """The file of a database with a few agents, which nobody has open."""
-    with anyio.fail_after(PATIENCE):
-        async with open_store(path):
-            pass
-        fill(path)
+    Path(path).write_bytes(_content())
     return path
 
 
