@@ -20,7 +20,7 @@ _LONG = 30
 _REDACTED = "[redacted]"
 _MARK = re.compile(r"\[redacted [^\]]*\]")
 # How many steps each program does.
-_STEPS = 1_000 if os.environ.get("REEL_CRASH_LONG") else 60
+_STEPS = 1_000 if os.environ.get("REEL_CRASH_LONG") else 40
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
