@@ -206,7 +206,7 @@ def test_an_approval(daemon: Daemon, client: Client, session: UUID, tmp_path: Pa
     client.add(talk.agent_name, [{"role": "assistant", "content": [call]}])
 
     records = client.history(talk.agent_name, kinds=KINDS, live=True).events
-    assert "delete" == asked_for(None, [("x1", "delete")], records)
+    assert "delete" == asked_for([], [("x1", "delete")], records)
     assert talk.state.execution_status == conversation_of(daemon, session, tmp_path).state.execution_status
 
 

@@ -19,7 +19,7 @@ from reel.said.messages import Event, Message
 from reel.said.records import message_from_record
 
 # Events between messages that explain how the conversation continues.
-_TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")
+_TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted")
 # A string of JSON, a sign, or anything else.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
@@ -94,7 +94,7 @@ def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
             made, follows = step_of(event)
             if follows > newest and told_in(event):
                 early.append(event)
-            elif event["kind"] in _TOLD or told_in(event):
+            elif event["kind"] in _TOLD or (event["kind"] == "note" and event["content"]) or told_in(event):
                 yield Happened(event)
             if made > newest:
                 newest = made

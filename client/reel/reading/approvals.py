@@ -22,6 +22,8 @@ KINDS = ("command", "note", "state")
 # How many of the newest of these are looked at, and how far before the newest message: a conversation without any is
 # not read whole for it; a million messages took 0.6 s.
 NEWEST, BEFORE = 50, 1_000
+# In how many of the newest messages a question is looked for: results of the calls that it is about may follow it.
+MESSAGES = 10
 # What is in the data of a call that asks, and of a record that asks about an open call.
 IN_CALLS, IN_RECORDS = ("adk_request_", "approval_request"), ("deferred_tool_requests", "waiting_for_confirmation")
 # The channels of LangGraph under which an interrupt and its answer are written.
@@ -46,11 +48,11 @@ def waiting(asked: str) -> str:
     return f"waiting for an approval{': ' if asked else ''}{flat(asked, _TOLD)}"
 
 
-def asked_for(newest: Message | None, open_calls: Iterable[tuple[str, str]], records: Sequence[Event]) -> str | None:
+def asked_for(newest: Sequence[Message], open_calls: Iterable[tuple[str, str]], records: Sequence[Event]) -> str | None:
     """Return what an approval is asked for, an empty text if nothing names it; ``None`` if nobody waits for one.
 
     Args:
-        newest: the newest message.
+        newest: the newest messages, the oldest first, :data:`MESSAGES` if there are so many.
         open_calls: the ids of the calls that have no result, and the names of their tools.
         records: the newest records that are live, the oldest first.
     """
@@ -68,13 +70,16 @@ def asked_for(newest: Message | None, open_calls: Iterable[tuple[str, str]], rec
     return asked[0] if asked else None
 
 
-def _in_blocks(message: Message | None, calls: Mapping[str, str]) -> Iterator[str]:
-    if message is None or message["role"] != "assistant":
-        return
-    for block in message["content"]:
-        question = question_in(block)
-        if question is not None and (not question.call_id or question.call_id in calls):
-            yield question.what
+def _in_blocks(messages: Sequence[Message], calls: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is asked for, the newest first; a block without an id asks as long as nothing follows it."""
+    for message in reversed(messages):
+        for block in message["content"] if message["role"] == "assistant" else ():
+            question = question_in(block)
+            is_open = question is not None and (
+                question.call_id in calls if question.call_id else message is messages[-1]
+            )
+            if question is not None and is_open:
+                yield question.what
 
 
 def told_in(event: Event) -> str | None:

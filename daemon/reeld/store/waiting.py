@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reel.reading.approvals import IN_RECORDS, KINDS, NEWEST, asked_for, looked_at_after, waiting
+from reel.reading.approvals import IN_RECORDS, KINDS, MESSAGES, NEWEST, asked_for, looked_at_after, waiting
 from reel.wire.msgpack_codec import unpack
 from reeld.core.events import Pack
 from reeld.core.state import Profile
@@ -32,8 +32,10 @@ def waits_for(
     asked = History(kinds=[*KINDS], inherited=True, last=NEWEST, live=True, since=since)
     records = [unpack(each) for each in history(connection, profile.row, profile.head, asked, pack).items]
     calls: Iterable[tuple[str, str]] = ()
+    messages = [] if message is None else [message]
     if asks or any(word in (record["data_json"] or "") for record in records for word in IN_RECORDS):
         conversation, _ = reader(connection).state(tip)
         calls = [(call.id, call.name) for call in conversation.open_calls]
-    what = asked_for(None if message is None else unpack(message), calls, records)
+        messages = [entry.message for entry in conversation.entries if entry.message is not None][-MESSAGES:]
+    what = asked_for([*map(unpack, messages)], calls, records)
     return "" if what is None else waiting(what)

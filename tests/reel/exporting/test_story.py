@@ -45,6 +45,7 @@ def test_a_conversation_that_was_taken_over() -> None:
 def test_what_tells_nothing_is_left_out() -> None:
     """Usage, changes of the name, and rows that are no message are not a part of the story."""
     log = [event(1, "created"), event(2, "usage"), event(3, "tool_result", {"tool_call_id": 7}), event(4, "user")]
+    log.append(event(5, "note", {"of": "a program"}))
 
     assert ["4"] == in_short(list(story([message(4)], log)))
 
@@ -82,7 +83,6 @@ def test_a_question_that_is_written_before_its_step() -> None:
         ("clear", None, None, "cleared"),
         ("clone", {"from": "x", "at": 3}, None, "cloned from another conversation"),
         ("note", None, "remember", "note: remember"),
-        ("note", {"a": 1}, None, "note"),
         ("interrupted", None, None, "interrupted"),
     ],
 )

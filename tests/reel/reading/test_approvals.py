@@ -96,7 +96,22 @@ def deferred(**requests: Any) -> Any:
 )
 def test_what_is_asked_for(newest: Any, calls: list[str], beside: list[Any], expected: str | None) -> None:
     """It is what the newest question names, until it is answered."""
-    assert expected == asked_for(newest, [(name, name) for name in calls], records(*beside))
+    assert expected == asked_for([newest] if newest else [], [(name, name) for name in calls], records(*beside))
+
+
+def test_a_question_that_results_follow() -> None:
+    """A call that asks is named also behind what its tools have said; a block that asks is answered by what follows."""
+    given = json.dumps({"originalFunctionCall": {"name": "delete", "args": {}}})
+    confirm = {"type": "tool_call", "id": "c1", "name": "adk_request_confirmation", "arguments": given}
+    asked: Any = {"role": "assistant", "content": [confirm]}
+    refused: Any = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c2", "content": "wait"}]}
+
+    assert "delete" == asked_for([asked, refused], [("c1", "adk_request_confirmation")], [])
+    assert asked_for([asked, refused], [], []) is None
+    block = {"type": "opaque", "data_json": json.dumps({"type": "function_approval_request", "name": "delete"})}
+    asked = {"role": "assistant", "content": [block]}
+    assert "delete" == asked_for([asked], [], [])
+    assert asked_for([asked, refused], [], []) is None
 
 
 @pytest.mark.parametrize(
@@ -132,5 +147,5 @@ def test_a_damaged_record_asks_nothing() -> None:
     asking = records(graph(put="1", to="0"), graph(to="1", writes=[[0, "__interrupt__", _INTERRUPT]]))
     damaged: Any = [{**each, "damaged": True} for each in asking]
 
-    assert "Delete it?" == asked_for(None, (), asking)
-    assert asked_for(None, (), damaged) is None
+    assert "Delete it?" == asked_for([], (), asking)
+    assert asked_for([], (), damaged) is None

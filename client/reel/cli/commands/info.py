@@ -4,6 +4,7 @@ from reel.cli.commands.shared.waiting import waits_for
 from reel.cli.line.context import Context
 from reel.cli.line.names import Names
 from reel.cli.screen.output import plain
+from reel.reading.approvals import MESSAGES
 from reel.reading.fullness import Fullness
 from reel.reading.tokens import Tokens, total
 from reel.reading.wording import flat
@@ -59,8 +60,8 @@ def describe(info: AgentInfo, ctx: Context, used: Tokens, full: Fullness | None,
 
 def _next_turn(ctx: Context, info: AgentInfo) -> str:
     """Return whose turn it is, or what a conversation waits for."""
-    newest = ctx.client.messages(info.id, last=1).messages
-    if waits := waits_for(ctx, info.id, newest[-1] if newest else None, info.open_calls):
+    newest = ctx.client.messages(info.id, last=MESSAGES if info.open_calls else 1).messages
+    if waits := waits_for(ctx, info.id, newest, info.open_calls):
         return waits
     if info.ready:
         return "the assistant"

@@ -18,6 +18,7 @@ from reel.cli.line.exits import OK, REFUSED
 from reel.cli.line.positions import Range, parse_range
 from reel.cli.screen.output import screen_height
 from reel.cli.screen.transcript import Fold, Transcript
+from reel.reading.approvals import MESSAGES
 
 if TYPE_CHECKING:
     from reel.replies import MessagesPage
@@ -117,7 +118,7 @@ def _transcript(ctx: Context) -> Transcript:
 
 def _show_messages(ctx: Context) -> None:
     transcript = _transcript(ctx)
-    newest: Message | None = None
+    newest: list[Message] = []
     if ctx.word is None and ctx.args.last is None:
         ask = partial(requests.messages, ctx.agent, at=ctx.args.at)
         is_part, pages = ending(ctx, ask, lambda page: page.messages, _whole(ctx, "1.."))
@@ -134,7 +135,7 @@ def _show_messages(ctx: Context) -> None:
             ctx.out.lines(transcript.message(message))
         if number == 0 and not page.messages and ctx.word is None:
             ctx.out.hint(f"no messages; add one with: {ctx.command('add', ctx.agent, 'TEXT')}")
-        newest = page.messages[-1] if page.messages else newest
+        newest = [*newest, *page.messages][-MESSAGES:]
     if ctx.out.as_json or ctx.word is not None or ctx.args.at is not None:
         return
     if waits := waits_for(ctx, ctx.agent, newest, ctx.client.agent(ctx.agent).open_calls):

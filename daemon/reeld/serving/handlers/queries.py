@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
-from reel.reading.approvals import KINDS, NEWEST, asked_for, looked_at_after, waiting
+from reel.reading.approvals import KINDS, MESSAGES, NEWEST, asked_for, looked_at_after, waiting
 from reel.reading.facts import facts as as_lines
 from reel.reading.fullness import COUNTS, MOST, Fullness, counted_in, fullness
 from reel.version import PROTOCOL, __version__
@@ -221,13 +221,14 @@ async def waits_for(services: Services, agent: Agent) -> str:
     def at(state: State) -> tuple[View, list[tuple[str, str]]]:
         return _now(state), [(call.id, call.name) for call in state.conversation.open_calls]
 
-    def first(entries: Iterable[Entry]) -> Any:
-        return next((unpack(entry.message) for entry in entries if entry.message is not None), None)
+    def unpacked(entries: Iterable[Entry]) -> list[Any]:
+        return [unpack(entry.message) for entry in entries if entry.message is not None]
 
     shown, calls = await look(services.registry, agent, at)
     in_thread = services.long_work.in_thread
-    newest = await read_entries(services.store, shown, Window(last=1), is_message, first, in_thread)
-    since = looked_at_after(newest["seq"] if newest is not None else 0)
+    window = Window(last=MESSAGES if calls else 1)
+    newest = await read_entries(services.store, shown, window, is_message, unpacked, in_thread)
+    since = looked_at_after(newest[-1]["seq"] if newest else 0)
     asked = params.History(kinds=[*KINDS], inherited=True, last=NEWEST, live=True, since=since)
     found = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())
 

@@ -47,7 +47,7 @@ _ROWS: list[tuple[list[Any], str | None]] = [
     ([_ASKS], _WAITS),
     ([_ASKS, opaque("user", type="function_approval_response", approved=True)], None),
     ([call("c1", "delete"), _CONFIRM], _WAITS),
-    ([call("c1", "delete"), _CONFIRM, result("c1")], "waiting for an approval"),
+    ([call("c1", "delete"), _CONFIRM, result("c1")], _WAITS),
     ([call("c1", "delete"), _CONFIRM, result("c1"), result("c2")], None),
     ([call("c1", "delete"), _DEFERRED], _WAITS),
     ([call("c1", "delete"), _DEFERRED, result("c1")], None),

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from reel.said.messages import Message
 
 
-def waits_for(ctx: Context, agent: str, newest: Message | None, open_calls: list[OpenCall]) -> str:
+def waits_for(ctx: Context, agent: str, newest: list[Message], open_calls: list[OpenCall]) -> str:
     """Return that a conversation waits for a person, and for what; empty if it does not.
 
     Args:
         ctx: the context of the command.
         agent: the name or the id of the agent.
-        newest: its newest message.
+        newest: its newest messages, the oldest first.
         open_calls: its calls without a result.
     """
-    since = looked_at_after(newest["seq"] if newest is not None else 0)
+    since = looked_at_after(newest[-1]["seq"] if newest else 0)
     records = ctx.client.history(agent, since, kinds=KINDS, last=NEWEST, live=True, inherited=True).events
     asked = asked_for(newest, ((call.id, call.name) for call in open_calls), records)
     return "" if asked is None else waiting(asked)
