@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reel.reading.questions import decision_in, question_in
 from reel.reading.tokens import tokens_in
 from reel.reading.wording import flat
 from reel.said.media import media_in_short
@@ -74,6 +75,19 @@ def _shown_of(blocks: list[Any]) -> Iterator[str]:
         elif isinstance(block, dict) and block.get("type") == "tool_result":
             content = block.get("content")
             yield from _shown_of(content if isinstance(content, list) else [{"type": "text", "text": content or ""}])
+        elif isinstance(block, dict):
+            yield from _asked_of(block)
+
+
+def _asked_of(block: dict[str, Any]) -> Iterator[str]:
+    """Yield what a block calls, what it asks a person, or what it answers."""
+    kind, call, text = (block.get(key) for key in ("type", "name", "data_json"))
+    if kind == "tool_call" and isinstance(call, str):
+        question = question_in({"id": "", "arguments": "", **block})
+        yield f"call {call}" if question is None else question.words
+    if kind == "opaque" and isinstance(text, str):
+        found = question_in(block) or decision_in(block)
+        yield from () if found is None else (found.words,)
 
 
 def _is_media(block: Any) -> bool:

@@ -1,5 +1,6 @@
 """An event of the log is shown in one line."""
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,14 @@ from reel.reading.wording import cells
 
 def event(kind: str, content: str | None = None, data_json: str | None = None) -> Any:
     return {"seq": 12, "time": 5, "kind": kind, "content": content, "data_json": data_json}
+
+
+def _blocks(*blocks: Any) -> str:
+    return json.dumps({"blocks": blocks})
+
+
+def _opaque(**data: Any) -> str:
+    return _blocks({"type": "opaque", "provider": "p", "data_json": json.dumps(data)})
 
 
 def lines(width: int | None = None) -> EventLines:
@@ -30,6 +39,18 @@ def lines(width: int | None = None) -> EventLines:
         ),
         (event("user", "", '{"blocks":[null,{"type":"media"}]}'), ""),
         (event("user", "", '{"blocks":[{"type":"opaque","provider":"p","data_json":"{}"}]}'), ""),
+        (event("assistant", "", '{"blocks":[{"type":"tool_call","name":"look"},{"type":"tool_call"}]}'), "call look"),
+        (
+            event(
+                "assistant",
+                "",
+                _blocks({"type": "tool_call", "id": "c", "name": "adk_request_input", "arguments": "{}"}),
+            ),
+            "asks a question",
+        ),
+        (event("assistant", "", _opaque(type="approval_request", name="delete")), "asks for an approval of delete"),
+        (event("user", "", _opaque(type="approval_response", approved=False)), "refused"),
+        (event("user", "", '{"blocks":[{"type":"opaque","data_json":7}]}'), ""),
         (event("mark", None, '{"label":"draft"}'), "draft"),
         (event("rewind", None, '{"label":null,"target":4}'), "to #4"),
         (event("rewind", None, '{"label":"draft","target":4}'), "to draft (#4)"),
