@@ -79,7 +79,8 @@ def test_pages_of_large_texts(client: Client) -> None:
     call = requests.search("agent:large /d(ab)c/", candidates=True, limit=100)
     sizes = [[hit.seq for hit in page.hits] for page in client.pages(call)]
 
-    assert [[7, 6, 5, 4, 3], [2, 1]] == sizes  # the first event may match: it is in no block of trigrams yet
+    # The first event may match as long as it is in no block of trigrams: other tests may have filled one.
+    assert sizes in ([[7, 6, 5, 4, 3], [2, 1]], [[7, 6, 5, 4, 3], [2]])
     assert [7, 6, 5, 4, 3, 2] == [hit.seq for hit in found(client, "agent:large /d(ab)c/")]
 
 
