@@ -13,6 +13,7 @@ import reel
 from reel.base.errors import Killed
 from reel.reading.approvals import KINDS, asked_for
 from reel.sync.client import Client
+from tests.counted.requests import requests
 from tests.daemon import Daemon
 
 if tuple(sys.version_info) < (3, 12):
@@ -126,6 +127,22 @@ def test_what_others_say_and_take_back(daemon: Daemon, client: Client, session: 
     assert [("user", "first"), ("assistant", "one"), ("user", "again"), ("assistant", "three")] == sent(talk)
     assert sent(talk) == sent(conversation_of(daemon, session, tmp_path))
     assert dumped(talk) == dumped(conversation_of(daemon, session, tmp_path))
+
+
+def test_requests(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
+    """To load what others have added takes as many requests however much it is."""
+    talk = conversation_of(daemon, session, tmp_path, words("one"))
+    talk.send_message("first")
+    talk.run()
+
+    def asked(others: int) -> dict[str, int]:
+        client.add(talk.agent_name, ["by another"] * others)
+        before = requests(client)
+        conversation_of(daemon, session, tmp_path)
+        return dict(requests(client) - before)
+
+    asked(1)  # the state of a new agent is written once
+    assert asked(3) == asked(60)
 
 
 def test_a_call_of_others(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
