@@ -10,12 +10,13 @@ from typing import Any
 
 from reel import requests
 from reel.base.errors import InvalidParams
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json, encode, parse
 from reel.base.values import fit_messagepack
 from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
 from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
+from reel.importing.adding.redactions import Redactions, may_be
 from reel.importing.adding.target import Target
 from reel.importing.adding.usages import replacing
 from reel.importing.adding.writer import Writer
@@ -44,11 +45,14 @@ class Conversation:
         self.writer = Writer(pipeline, source, name, target, careful=careful)
         # How many messages were there already.
         self.known = 0
+        # How many steps are stored as they were redacted here.
+        self.redacted = 0
         # The lines of messages that say something else than when they were imported.
         self.changed: list[int] = []
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         self._left = LeftBehind()
+        self._redactions = Redactions(pipeline, target.row.id if target.row else target.origin, target.log)
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         # The head of the log before anything was added.
@@ -155,7 +159,7 @@ class Conversation:
             place, parts = self._settled(said, half, parts, at)
         if parts:
             self._add_late()
-            element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
+            element: Json = {"role": said.role, "content": self._content(said, parts, at)}
             if said.metadata:
                 element["provider_metadata"] = said.metadata
             place = self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
@@ -172,6 +176,22 @@ class Conversation:
             self._base = place
         self._note_opening(said)
         self._go_to(place)
+
+    def _content(self, said: Said, parts: tuple[Part, ...], at: int | None) -> list[Json]:
+        """Return the blocks of parts of a message, as they were redacted here.
+
+        Args:
+            said: the message.
+            parts: the parts.
+            at: the message that it follows in its source.
+        """
+        before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
+        skipped = sum(len(part.blocks) for part in before)
+        blocks = self._redactions.instead_of(said.role, parts, skipped, at)
+        if blocks is None:
+            return [block for part in parts for block in part.blocks]
+        self.redacted += 1
+        return blocks
 
     def _place_parts(self, parts: tuple[Part, ...], place: int, *, is_settled: bool) -> None:
         """Note where the parts of a message are: it is in the log under the id of its last one.
@@ -286,8 +306,10 @@ class Conversation:
         for place in following:
             for message in self._messages_at(place):
                 content = message["content"]
-                is_part = role == message["role"] and len(blocks) < len(content)
-                if is_part and blocks == _comparable(content[: len(blocks)]):
+                if role != message["role"] or len(blocks) >= len(content):
+                    continue
+                stored = _comparable(content[: len(blocks)])
+                if blocks == stored or (self.log.was_redacted(place) and may_be(blocks, stored)):
                     return place
         return None
 
@@ -305,6 +327,10 @@ class Conversation:
         elif not self.writer.agent:
             self._early.append(kept)
         else:
+            redacted = self._redactions.data_instead_of(kept.ref)
+            if redacted is not None:
+                kept = kept._replace(content=redacted[0], data=parse(redacted[1] or "{}"))
+                self.redacted += 1
             self._put_record(kept)
 
     def _put_record(self, kept: Kept, first: int | None = None) -> None:
@@ -381,6 +407,6 @@ class Conversation:
             self._keep(kept)
 
 
-def _comparable(blocks: list[Any]) -> list[str]:
-    """Return blocks as texts that are equal if they say the same, whatever was done with their secrets."""
-    return [encode(fit_messagepack(block)[0]) for block in known_again(blocks)]
+def _comparable(blocks: list[Any]) -> list[Json]:
+    """Return blocks that are equal if they say the same, whatever was done with their secrets."""
+    return [fit_messagepack(block)[0] for block in known_again(blocks)]

@@ -21,6 +21,8 @@ from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source
 
 # The rule for the records of a file whose conversations were all killed or purged here.
 LEFT_ALONE = "killed or purged here"
+# The rule for records whose words, or some of them, stay redacted: what is stored is what the log says.
+REDACTED = "redacted here"
 # How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
 # known of each conversation stays in memory.
 _TOGETHER = 256
@@ -302,8 +304,10 @@ class Importer:
 
 def _outcome(conversation: Conversation, step: Step) -> str:
     """Add a step to a conversation, and return what became of it."""
-    known = conversation.known
+    known, redacted = conversation.known, conversation.redacted
     conversation.take(step)
+    if conversation.redacted > redacted:
+        return REDACTED
     return KNOWN if conversation.known > known else STORED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from reel.importing.adding.described import Described
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 # What the daemon says of a removal of what nothing can reach any more.
 _PRUNED = "prune"
+# What the daemon writes in the place of redacted words, and how that begins if it says when and by whom.
+MARKER = re.compile(r"\[redacted(?: [^\]\n]*)?\]|\[removed\]")
+_DATED = re.compile(r"\[redacted \d{4}-\d\d-\d\d \d\d:\d\d UTC by ")
+_MARK = "[re"
+# The id of a part that may not have been finished.
+_UNFINISHED = re.compile(f"(.*?){AS_WRITTEN}[0-9a-f]{{16}}(?:@.*)?")
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
 # An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's. What a clone
@@ -38,8 +45,8 @@ class Log:
 
     def __init__(self) -> None:
         self._refs = IdMap()
-        # Whether it has parts of answers that may not have been finished.
-        self._has_unfinished = False
+        # The messages that end with a part that may not have been finished, and the id that it would have had.
+        self.unfinished: dict[int, str] = {}
         self.tree = LogTree()
         self._marks: set[Place] = set()
         # The messages that clones brought, by their seqs.
@@ -49,8 +56,10 @@ class Log:
         self.changed = False
         # Whether an answer was in the log when it was read.
         self.is_answered = False
-        # Whether words of it were redacted, so that it says something else than the source.
+        # Whether words of it were redacted, here or in a log that has it as well, so that it says something else than
+        # the source; and the events that have markers.
         self.is_redacted = False
+        self._marked: set[int] = set()
         # Whether something of it was pruned, so that not every state can be brought back.
         self.is_pruned = False
         # The newest message on any branch, or 0.
@@ -86,7 +95,9 @@ class Log:
         place = in_log(seq)
         if ref := event.get("ref"):
             self._refs[ref] = seq
-            self._has_unfinished = self._has_unfinished or AS_WRITTEN in ref
+            if AS_WRITTEN in ref and (found := _UNFINISHED.fullmatch(ref)) is not None:
+                self.unfinished[seq] = found[1]
+        self._note_markers(seq, event.get("content"), event.get("data_json"))
         if kind == "usage":
             self.usages.note(event, self._refs.get)
         elif kind == "clone":
@@ -110,9 +121,19 @@ class Log:
     def place_of_part(self, part: Part) -> int | None:
         """Return the seq of the message that ends with a part, also if that was taken to be unfinished."""
         place = self.place_of(part.ref)
-        if place is None and self._has_unfinished:
+        if place is None and self.unfinished:
             place = self.place_of(ref_as_written(part.ref, part.blocks))
         return place
+
+    def was_redacted(self, place: int) -> bool:
+        """Return whether words of an event were redacted before it was read."""
+        return self.is_redacted and place in self._marked
+
+    def _note_markers(self, seq: int, *texts: str | None) -> None:
+        for text in texts:
+            if text is not None and _MARK in text and MARKER.search(text) is not None:
+                self._marked.add(seq)
+                self.is_redacted = self.is_redacted or _DATED.search(text) is not None
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip."""

@@ -205,7 +205,7 @@ def _opencode(root: Path, ident: str) -> Iterator[object]:
             parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": begun})]
             parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": {**done, "output": "x"}})]
             parts += [("4", {"type": "step-finish"}), ("5", {"type": "step-start"})]
-            parts += [("6", {"type": "text", "text": text}) for text in ("T", "Two")]
+            parts += [("6", {"type": "text", "text": text}) for text in (f"{number} Tw", f"{number} Two")]
             for key, found in [*parts, ("7", {"type": "step-finish"})]:
                 yield put("part", f"p{number}1{key}", f"m{number}1", found)
             ended = {"time": {"created": now, "completed": now + 9}, "finish": "stop"}

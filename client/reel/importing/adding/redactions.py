@@ -1,0 +1,171 @@
+"""What was redacted in the log of a conversation: it stays so, whatever its source says again.
+
+An unfinished answer has ids of its own, and its source goes on under others. So a redaction of it counts for every
+message that may be the same one: under the id that it would have had, of the same record, or after the same message.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from reel import requests
+from reel.base.light_typing import NamedTuple
+from reel.base.strict_json import Json, encode
+from reel.importing.adding.left_behind import blocks_in
+from reel.importing.adding.log import MARKER, Log
+from reel.importing.adding.pipeline import Commands
+from reel.importing.steps import Part
+
+# What the daemon made of texts, files and blocks of a provider has become a text.
+_AS_TEXT = ("media", "opaque", "redacted_thinking")
+_IN_RECORD = "/"
+
+
+class _Half(NamedTuple):
+    """The first parts of an answer that were redacted: the id that it would have had, its role, and its blocks."""
+
+    ref: str
+    role: str
+    blocks: list[Json]
+
+
+class Redactions:
+    """What the log says instead of what was redacted in it.
+
+    Args:
+        pipeline: the connection.
+        agent: the agent whose log it is; empty if there is none yet.
+        log: the log, as it was before anything was added.
+    """
+
+    def __init__(self, pipeline: Commands, agent: str, log: Log) -> None:
+        self._pipeline = pipeline
+        self._agent = agent
+        self._log = log
+        self._halves: dict[int, _Half] = {}
+
+    def blocks_at(self, place: int) -> list[Json]:
+        """Return the blocks that a message has in the log."""
+        return [block for event in self._events_at(place) for block in blocks_in(event)]
+
+    def instead_of(self, role: str, parts: tuple[Part, ...], skipped: int, at: int | None) -> list[Json] | None:
+        """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
+
+        Args:
+            role: of the message.
+            parts: its parts.
+            skipped: how many of its blocks are before these.
+            at: the message that it follows in its source.
+        """
+        if not self._log.is_redacted:
+            return None
+        blocks = [block for part in parts for block in part.blocks]
+        made = self._known(parts, blocks)
+        refs = {part.ref for part in parts}
+        records = {ref.partition(_IN_RECORD)[0] for ref in refs}
+        following = set(self._log.following(at, self._log.head))
+        for place, ref in self._log.unfinished.items():
+            is_same = ref in refs
+            may_be = is_same or ref.partition(_IN_RECORD)[0] in records or place in following
+            if may_be and self._log.was_redacted(place):
+                half = self._half(place, ref)
+                if half.role == role:
+                    made = _with(made, half.blocks, skipped if is_same else None)
+        return None if made == blocks else made
+
+    def data_instead_of(self, ref: str) -> tuple[str | None, str | None] | None:
+        """Return the content and the data of a record that was redacted; ``None`` if it was not."""
+        place = self._log.place_of(ref) if self._log.is_redacted else None
+        if place is None or not self._log.was_redacted(place):
+            return None
+        return next(((event["content"], event["data_json"]) for event in self._events_at(place)), None)
+
+    def _known(self, parts: tuple[Part, ...], blocks: list[Json]) -> list[Json]:
+        """Return blocks with those that the log has redacted under the ids of their parts."""
+        end = len(blocks)
+        for part in reversed(parts):
+            place = self._log.place_of(part.ref)
+            if place is not None and self._log.was_redacted(place):
+                stored = self.blocks_at(place)
+                return [*blocks[: max(end - len(stored), 0)], *stored, *blocks[end:]]
+            end -= len(part.blocks)
+        return blocks
+
+    def _half(self, place: int, ref: str) -> _Half:
+        if (half := self._halves.get(place)) is None:
+            kinds = [event["kind"] for event in self._events_at(place)]
+            role = "tool" if "tool_result" in kinds else kinds[0]
+            half = self._halves[place] = _Half(ref, role, self.blocks_at(place))
+        return half
+
+    def _events_at(self, place: int) -> list[Any]:
+        page = self._pipeline.call(requests.history(self._agent, since=place - 1, limit=1, inherited=True))
+        return [event for event in page.events if event["seq"] == place]
+
+
+def may_be(blocks: list[Json], stored: list[Json]) -> bool:
+    """Return whether blocks may be what was stored before words of it were redacted."""
+    return len(blocks) == len(stored) and all(map(_may_be, blocks, stored))
+
+
+def _may_be(block: Json, stored: Json) -> bool:
+    if not is_redacted(stored):
+        return block == stored
+    if stored["type"] == "text" and block["type"] in _AS_TEXT:
+        return True
+    texts = [value for key, value in sorted(stored.items()) if type(value) is str and key != "type"]
+    given = [value for key, value in sorted(block.items()) if type(value) is str and key in stored and key != "type"]
+    return block["type"] == stored["type"] and len(texts) == len(given) and all(map(_fits, given, texts))
+
+
+def _fits(text: str, stored: str) -> bool:
+    """Return whether a text is one with markers in the place of some words."""
+    said = MARKER.split(stored)
+    if len(said) == 1:
+        return text == stored
+    if said[0].startswith('{"redacted":'):  # the arguments of a call
+        return True
+    return re.fullmatch("(?s:.*)".join(map(re.escape, said)), text) is not None
+
+
+def is_redacted(block: Json) -> bool:
+    """Return whether words of a block were redacted."""
+    return MARKER.search(encode(block)) is not None
+
+
+def _with(blocks: list[Json], half: list[Json], skipped: int | None) -> list[Json]:
+    """Return blocks with what of the first parts of their message was redacted.
+
+    Args:
+        blocks: the blocks.
+        half: those of the first parts.
+        skipped: how many of these are not among the blocks; ``None`` if nobody can tell which block is which.
+    """
+    if skipped is not None and _begins(blocks, half[skipped:]):
+        begun = zip(half[skipped:], blocks, strict=False)
+        rest = blocks[len(half[skipped:]) :]
+        return [*(old if is_redacted(old) else new for old, new in begun), *rest]
+    made = blocks
+    for old in half:
+        if is_redacted(old):
+            made = list(_without(made, old))
+    return made
+
+
+def _begins(blocks: list[Json], half: list[Json]) -> bool:
+    return len(half) <= len(blocks) and all(
+        old["type"] == new["type"] or (old["type"] == "text" and new["type"] in _AS_TEXT)
+        for old, new in zip(half, blocks, strict=False)
+    )
+
+
+def _without(blocks: Iterable[Json], old: Json) -> Iterable[Json]:
+    """Yield blocks with a redacted one in the place of all those that may say the same."""
+    has_come = False
+    for block in blocks:
+        is_same = block["type"] == old["type"] and block.get("id") == old.get("id")
+        if not is_same or block.get("tool_call_id") != old.get("tool_call_id"):
+            yield block
+        elif not has_come:
+            has_come = True
+            yield old
