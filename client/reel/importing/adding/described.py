@@ -5,6 +5,7 @@ from typing import Any
 
 from reel import replies, requests
 from reel.base.strict_json import parse
+from reel.importing.adding.markers import has_marker
 from reel.importing.adding.masking import tags_with
 from reel.importing.steps import About
 from reel.importing.values import map_in
@@ -76,18 +77,23 @@ class Describing:
 
     def clone(self, info: replies.AgentInfo, *, is_fork: bool) -> None:
         """Take note that the agent is a clone. A fork has the title that its tool gave it, not that of its origin."""
-        self._old_title, self._old_tags = "" if is_fork else info.title or "", info.tags
+        title = info.title or ""
+        self._old_title, self._old_tags = "" if is_fork and not has_marker(title) else title, info.tags
 
     def change(self, agent: str, by_person: Described) -> Call[replies.AgentInfo] | None:
         """Return the command that describes the agent anew; ``None`` if nothing is new.
+
+        A title and tags with words that were redacted stay: nobody can tell which of the source's these are.
 
         Args:
             agent: the agent.
             by_person: what a person changed, which stays.
         """
-        follows = not self._old_title or self._is_created or by_person.follows_title
+        is_told = by_person.follows_title and not has_marker(self._old_title)
+        follows = not self._old_title or self._is_created or is_told
         title = self._title if follows and anonymous(self._title) != anonymous(self._old_title) else ""
         told = {name: value for name, value in self._tags.items() if name not in by_person.own}
-        tags = {**self._staying, TAG: self._conversation, **told}
+        redacted = {name: value for name, value in self._old_tags.items() if has_marker(value)}
+        tags = {**self._staying, TAG: self._conversation, **told, **redacted}
         is_new = tags_with(tags, anonymous) != tags_with(self._old_tags, anonymous)
         return requests.change(agent, title=title or None, tags=tags) if title or is_new else None

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from reel.importing.adding.described import Described
+from reel.importing.adding.markers import has_marker, is_certain
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
 from reel.importing.values import AS_WRITTEN, digest, ref_as_written, text_in
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 # What the daemon says of a removal of what nothing can reach any more.
 _PRUNED = "prune"
-# What the daemon writes in the place of redacted words, and how that begins if it says when and by whom.
-MARKER = re.compile(r"\[redacted(?: [^\]\n]*)?\]|\[removed\]")
-_DATED = re.compile(r"\[redacted \d{4}-\d\d-\d\d \d\d:\d\d UTC by ")
-_MARK = "[re"
 # The id of a part that may not have been finished.
 _UNFINISHED = re.compile(f"(.*?){AS_WRITTEN}[0-9a-f]{{16}}(?:@.*)?")
 # The daemon's limit, in bytes.
@@ -131,9 +128,9 @@ class Log:
 
     def _note_markers(self, seq: int, *texts: str | None) -> None:
         for text in texts:
-            if text is not None and _MARK in text and MARKER.search(text) is not None:
+            if text is not None and has_marker(text):
                 self._marked.add(seq)
-                self.is_redacted = self.is_redacted or _DATED.search(text) is not None
+                self.is_redacted = self.is_redacted or is_certain(text)
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip."""

@@ -12,7 +12,8 @@ from reel import requests
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.adding.left_behind import blocks_in
-from reel.importing.adding.log import MARKER, Log
+from reel.importing.adding.log import Log
+from reel.importing.adding.markers import MARKER, has_marker
 from reel.importing.adding.pipeline import Commands
 from reel.importing.steps import Part
 
@@ -130,7 +131,7 @@ def _fits(text: str, stored: str) -> bool:
 
 def is_redacted(block: Json) -> bool:
     """Return whether words of a block were redacted."""
-    return MARKER.search(encode(block)) is not None
+    return has_marker(encode(block))
 
 
 def _with(blocks: list[Json], half: list[Json], skipped: int | None) -> list[Json]:

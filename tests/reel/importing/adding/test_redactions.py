@@ -107,6 +107,26 @@ def test_a_redaction_in_a_fork(client: Client, tmp_path: Path, *, by_text: bool)
     assert ([], WHOLE) == (secret, said["claude-code/s"])
 
 
+def test_a_title_and_tags(client: Client, tmp_path: Path) -> None:
+    """Those that were redacted do not follow the source; others do."""
+    watch, path = Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "s.jsonl"
+    for prompt, model in (("u1", "one"), ("u2", "two")):
+        made = Transcript("s").user("u1", "List").user("u2", "Again").answer("a1", "Yes", "m1")
+        made.record("ai-title", "t1", aiTitle=f"After {prompt}: {SECRET}")
+        for record in made.records:
+            record["gitBranch"] = f"{SECRET}-{prompt}"
+            record.get("message", {}).update({"model": model} if record["type"] == "assistant" else {})
+        path.write_text("".join(made.lines()))
+        watch.look()
+        if prompt == "u1":
+            client.call(requests.redact("claude-code/s", text=SECRET))
+
+    agent, events = client.agent("claude-code/s"), json.dumps([*client.iter_history("claude-code/s")])
+    watch.purge("claude-code/s")
+    assert (False, "two") == (SECRET in events, agent.tags["model"])
+    assert (agent.title or "").startswith("After u1: [redacted ")
+
+
 @pytest.mark.parametrize("by_text", [True, False])
 @pytest.mark.parametrize("name", HALVES)
 def test_an_answer_that_was_not_waited_for(
