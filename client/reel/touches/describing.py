@@ -25,10 +25,17 @@ class WrongTable(ValueError):
 
 
 class Described(NamedTuple):
-    """The known tools and the described ones, and a number that changes with the descriptions; 0 if there are none."""
+    """The known tools and the described ones, and a number that changes with the descriptions; 0 if there are none.
+
+    It is pickled as the tables that describe the tools.
+    """
 
     tools: Mapping[str, Tool] = KNOWN
     digest: int = 0
+    tables: Any = MappingProxyType({})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return described, ({**self.tables},)
 
 
 def described(tables: Any) -> Described:
@@ -44,7 +51,7 @@ def described(tables: Any) -> Described:
     own = {name: Tool(_reader(name, table)) for name, table in tables.items()}
     text = json.dumps(tables, sort_keys=True, default=str)
     digest = int.from_bytes(blake2b(text.encode(errors="replace"), digest_size=7).digest(), "big")
-    return Described(MappingProxyType({**KNOWN, **own}), digest or 1)
+    return Described(MappingProxyType({**KNOWN, **own}), digest or 1, tables)
 
 
 def _reader(name: str, table: Any) -> Callable[[Arguments], Iterator[Touch]]:

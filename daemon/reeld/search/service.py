@@ -23,6 +23,8 @@ from reel.touches.describing import Described
 from reeld.search import finding, index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
+from reeld.search.filler import Filler
+from reeld.search.filling import Opening
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated, Text
 from reeld.store.connection_thread import ConnectionThread, Job, T
@@ -104,10 +106,12 @@ class Search:
         # Whether the file was removed for an erasure, so that the open file is no longer the index.
         self._is_removed = False
         self._pauses = Pauses()
-        # The writing connection while the index is open, and the right to open the index, write to it or remove it.
+        # The writing connection while the index is open, and the right to open the index, write to it or remove it: it
+        # is held while the filler runs a job, starts its process or ends it.
         self._writer: ConnectionThread | None = None
         self._descriptor = -1
         self._turn = anyio.Lock()
+        self._filler = Filler(Opening(self.path, self._log, described))
         self.pages = HitPages(self)
         self.edits = EditPages(self)
 
@@ -181,6 +185,7 @@ class Search:
             instead: replacement texts of others, by their ids.
         """
         async with self._turn:
+            await self._filler.end()  # it has had the texts in its memory, and pages of the index
             replace = partial(index.replace, events=events, instead=instead, path=self.path)
             is_sound = await self._try(replace)
             try:
@@ -232,6 +237,7 @@ class Search:
         async with AsyncExitStack() as stack:
             async with self._turn:  # an erasure might remove the file just now
                 writer = await stack.enter_async_context(self._open())
+                await stack.enter_async_context(self._filler.beside(writer))
             while True:
                 async with self._turn:
                     if self._is_damaged:
@@ -239,9 +245,10 @@ class Search:
                     if self._is_removed:
                         return
                     began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
-                    filled = await writer.run(index.fill) if self._has_room() else None
+                    await self._filler.suit(max(self.behind, self.touches_behind) if self._is_in_place() else 0)
+                    filled = await self._filler.run(index.fill) if self._has_room() else None
                     if filled is not None and not filled.more and filled.touched < filled.event:
-                        filled = filled._replace(touched=await writer.run(index.fill_touches))
+                        filled = filled._replace(touched=await self._filler.run(index.fill_touches))
                 if filled is None:
                     with anyio.move_on_after(_RETRY):
                         await self._news.wait()
@@ -254,30 +261,48 @@ class Search:
                 self.without_trigrams = filled.without_trigrams
                 self._filled.set()
                 self._filled = anyio.Event()
-                written = self._store.writer.events - written
-                pause = pause_after(time.monotonic() - began, written, self.indexed - before)
+                pause = self._pause(began, written, self.indexed - before)
                 if is_complete:
-                    await self._make_blocks(writer)
-                    await self._news.wait()
+                    await self._make_blocks()
+                    with anyio.move_on_after(self._filler.patience):
+                        await self._news.wait()
                     pause = max(pause, _DELAY)
                 with anyio.move_on_after(pause):
                     await self._hurry.wait()
                 self._hurry = anyio.Event()
 
-    async def _make_blocks(self, writer: ConnectionThread) -> None:
+    def _pause(self, began: float, written: int, indexed: int) -> float:
+        """Return how many seconds to pause after a batch; a process needs no pause, as the system lets others go first.
+
+        Args:
+            began: when the batch began.
+            written: how many events others had written until then.
+            indexed: how many events the batch had.
+        """
+        if self._filler.has_process:
+            return 0.0
+        return pause_after(time.monotonic() - began, self._store.writer.events - written, indexed)
+
+    async def _make_blocks(self) -> None:
         """Make blocks of trigrams until something is to be indexed, or there is no more to do."""
         while not self.behind:
             async with self._turn:
                 if self._is_damaged or self._is_removed or not self._has_room():
                     return
                 began, written = time.monotonic(), self._store.writer.events
-                more = await writer.run(index.make_blocks)
-                self.without_trigrams = await writer.run(trigrams.lacking)
+                more = await self._filler.run(index.make_blocks)
+                self.without_trigrams = await self._filler.run(trigrams.lacking)
             if not more:
                 return
-            written = self._store.writer.events - written
-            with anyio.move_on_after(pause_after(time.monotonic() - began, written, indexed=1)):
+            with anyio.move_on_after(self._pause(began, written, indexed=1)):
                 await self._hurry.wait()
+
+    def _is_in_place(self) -> bool:
+        """Return whether the open index is the file at its path, which a process would open."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
+        except OSError:
+            return False
 
     def _require_room_to_build(self) -> None:
         """Refuse to build an index for which there is no room; one that exists goes on growing."""

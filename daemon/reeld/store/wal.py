@@ -24,6 +24,8 @@ _FIRST, _LAST = 123, 127
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
 _PATIENCE = 5.0
+# The processes that belong to this one: they read for a moment at a time, and are not to be named.
+own_processes: set[int] = set()
 # The header of a WAL from its page size on, and of a frame: the page, and what the frames of one WAL have in common
 # with its header (https://sqlite.org/fileformat2.html#walformat).
 _HEADER, _HEADER_AT, _FRAMES_AT = Struct(">I4x8s"), 8, 32
@@ -131,7 +133,7 @@ def wal_readers(database: str) -> list[str]:
         pids = set(_lockers(f"{database}-shm") if _LOCKS.exists() else _openers(f"{database}-shm"))
     except (OSError, ValueError, subprocess.SubprocessError):
         return []
-    return [f"{_program(pid)} (pid {pid})" for pid in sorted(pids - {os.getpid()})]
+    return [f"{_program(pid)} (pid {pid})" for pid in sorted(pids - {os.getpid(), *own_processes})]
 
 
 def _lockers(shm: str) -> Iterator[int]:

@@ -85,6 +85,15 @@ def test_a_process_that_reads(opened: str) -> None:
 
 
 @linux
+def test_a_process_of_our_own(opened: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that fills the search index is not named: nobody is to end it."""
+    with other_process(opened, reads=True) as reader:
+        monkeypatch.setattr(wal, "own_processes", {int(reader.rpartition(" ")[2].rstrip(")"))})
+
+        assert [] == wal_readers(opened)
+
+
+@linux
 def test_a_file_system_with_two_devices(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On btrfs and overlayfs the lock's device is not the file's; the process must have the file open then."""
     with other_process(opened, reads=True) as reader:

@@ -1,0 +1,178 @@
+"""Where the index is filled: in a thread of the daemon, and while there is much to fill in a process of its own.
+
+An event keeps the interpreter for 50 us. While others wrote thousands a second, that was a quarter of all that the
+daemon did, and everybody waited for it. A process has an interpreter of its own. But it takes 0.1 s to start, and 25 to
+60 MB for as long as it lives, so there is none while little is written.
+
+It is :mod:`subprocess`, by way of anyio, and not :mod:`multiprocessing`: that would take a second process, which
+watches, 10 MB more in the daemon, and threads that wait for both.
+
+Jobs never overlap: whoever runs one, ends the process, or writes the index otherwise has the right to write it, see
+:class:`reeld.search.service.Search`. The process has no transaction between two jobs. Nothing is lost if it dies: a job
+is a transaction, and the thread does it again.
+"""
+
+import logging
+import pickle
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import anyio
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from reel.daemon.process import trusted_environment
+from reeld.search.filling import HEADER, Opening
+from reeld.store.connection_thread import ConnectionThread, Job, T
+from reeld.store.wal import own_processes
+
+log = logging.getLogger(__name__)
+
+# So many events that are to be filled are much; and as long as there is a process, so many.
+_MUCH = 2000
+_STILL_MUCH = 500
+# Seconds without much to fill until the process ends.
+_REST = 5.0
+# Seconds until one that failed is followed by another one.
+_RETRY = 60.0
+# Seconds after which a job, or the start, counts as failed: somebody may have stopped the process. The longest job
+# merges a volume, which takes one or two.
+_LIMIT = 120.0
+
+
+class _Failed(Exception):
+    """There is no process, or it is of no use; the message says why."""
+
+
+class Filler:
+    """Runs jobs that write the index.
+
+    Args:
+        opening: what the process opens.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._thread: ConnectionThread | None = None
+        self._process: Process | None = None
+        # Until when the process has a reason to live, and when there may be another one.
+        self._ends = 0.0
+        self._not_before = 0.0
+        self._has_failed = False
+
+    @property
+    def has_process(self) -> bool:
+        """Whether jobs run in a process of their own."""
+        return self._process is not None
+
+    @property
+    def patience(self) -> float:
+        """The seconds until :meth:`suit` ends the process, if nothing is written."""
+        return max(0.0, self._ends - time.monotonic()) if self.has_process else float("inf")
+
+    @asynccontextmanager
+    async def beside(self, thread: ConnectionThread) -> AsyncIterator[None]:
+        """Use a connection's thread, and a process beside it, until the block ends."""
+        self._thread = thread
+        try:
+            yield
+        finally:
+            self._thread = None
+            await self.end()
+
+    async def run(self, job: Job[T]) -> T:
+        """Run a job: a function of a module, with arguments that can be pickled."""
+        if self._process is not None:
+            try:
+                outcome = await self._ask(self._process, job)
+            except _Failed as error:
+                self._note(error)
+            else:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                return cast("T", outcome)
+        assert self._thread is not None  # noqa: S101 - only then is it called
+        return await self._thread.run(job)
+
+    async def suit(self, behind: int) -> None:
+        """Start or end the process.
+
+        Args:
+            behind: how many events are to be filled.
+        """
+        now = time.monotonic()
+        if behind >= (_STILL_MUCH if self.has_process else _MUCH):
+            self._ends = now + _REST
+            if not self.has_process and now >= self._not_before:
+                await self._start()
+        elif now >= self._ends:
+            await self.end()
+
+    async def _start(self) -> None:
+        command = [sys.executable, "-P", "-m", "reeld.search"]
+        try:
+            with anyio.CancelScope(shield=True):  # one that started would belong to nobody
+                self._process = process = await anyio.open_process(command, stderr=None, env=trusted_environment())
+            own_processes.add(process.pid)
+            outcome = await self._ask(process, self._opening)
+        except OSError as error:
+            self._note(_Failed(f"{sys.executable}: {error.strerror}"))
+        except _Failed as error:
+            self._note(error)
+        else:
+            if outcome is not None:  # the thread, which does the same, says what is wrong with the index or the log
+                await self.end()
+                self._note(_Failed(str(outcome)))
+
+    def _note(self, error: _Failed) -> None:
+        self._not_before = time.monotonic() + _RETRY
+        if not self._has_failed:
+            log.warning("the search index is filled by the daemon itself, which slows it down: %s", error)
+        self._has_failed = True
+
+    async def _ask(self, process: Process, what: Any) -> Any:
+        """Send something to the process, and return its outcome; if there is none, end the process."""
+        is_answered = False
+        try:
+            with anyio.fail_after(_LIMIT):
+                outcome = await _converse(process, what)
+            is_answered = True
+        except TimeoutError as error:
+            raise _Failed(f"its process has not answered for {_LIMIT:.0f} seconds") from error
+        except (anyio.BrokenResourceError, anyio.IncompleteRead) as error:
+            raise _Failed(f"its process {await _end_of(process)}") from error
+        finally:
+            if not is_answered:
+                await self.end()
+        return outcome
+
+    async def end(self) -> None:
+        """End the process, if there is one, whatever it does, and wait until it has."""
+        process, self._process = self._process, None
+        if process is not None:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    process.kill()
+                await process.aclose()
+                own_processes.discard(process.pid)
+
+
+async def _end_of(process: Process) -> str:
+    """Return how a process has ended that was not asked to."""
+    with anyio.move_on_after(_LIMIT):
+        status = await process.wait()
+        return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    return "has closed its pipe"
+
+
+async def _converse(process: Process, what: Any) -> Any:
+    assert process.stdin is not None  # noqa: S101 - both are pipes
+    assert process.stdout is not None  # noqa: S101
+    await process.stdin.send(pickle.dumps(what))
+    received = BufferedByteReceiveStream(process.stdout)
+    (size,) = HEADER.unpack(await received.receive_exactly(HEADER.size))
+    return pickle.loads(await received.receive_exactly(size))  # noqa: S301 - see filling.py

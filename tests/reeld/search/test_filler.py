@@ -1,0 +1,303 @@
+"""The index that a process fills beside the daemon, and what becomes of that process."""
+
+import errno
+import json
+import logging
+import os
+import pickle
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from operator import methodcaller
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.base.errors import Storage
+from reel.touches.describing import Described, described
+from reeld.search import filler, filling, index, trigrams
+from reeld.search.attached_log import LogError
+from reeld.search.index import Outdated
+from reeld.search.service import Search
+from reeld.store.connection_thread import Job
+from reeld.store.room import NoRoomError
+from reeld.store.store import Store, open_store
+from tests.engines import engine, path  # noqa: F401 - fixtures
+from tests.patience import PATIENCE
+from tests.reeld.store.making import event, made, said, write
+
+_ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+_TOOLS = described({"save": {"wrote": "where", "after": "what"}})
+# What is in an index; of how the words are stored, only what a query sees.
+_TABLES = (
+    "progress",
+    "totals",
+    "facts",
+    "volumes",
+    "lengths",
+    "settled",
+    "touched",
+    "touches",
+    "blocks",
+    "terms_1",
+    "vocabulary",
+)
+
+
+@pytest.fixture(autouse=True)
+def _a_few_are_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Start a process for ten events, and let it live on."""
+    monkeypatch.setattr(filler, "_MUCH", 10)
+    monkeypatch.setattr(filler, "_REST", PATIENCE)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@asynccontextmanager
+async def filled(database: str, events: int = 20) -> AsyncIterator[tuple[Store, Search]]:
+    """Write events to a new log, and fill its index."""
+    async with open_store(database) as store:
+        await write(store, made(1, *map(_event, range(2, 2 + events))))
+        async with anyio.create_task_group() as tasks:
+            search = Search(store, _TOOLS)
+            tasks.start_soon(search.run)
+            await complete(search)
+            yield store, search
+            tasks.cancel_scope.cancel()
+
+
+def _event(seq: int) -> Any:
+    if seq % 3:
+        return event(seq, content=f"the getUserName of tape {seq % 7}")
+    arguments = json.dumps({"where": f"a{seq}.py", "what": "x"})
+    block = {"type": "tool_call", "id": f"c{seq}", "name": "save", "arguments": arguments}
+    return event(seq, "assistant", "", data_json=json.dumps({"blocks": [block]}))
+
+
+async def complete(search: Search) -> None:
+    """Wait until all is in the index."""
+    with anyio.fail_after(PATIENCE):
+        while search.behind or search.touches_behind or not search.indexed:
+            await search.catch_up(PATIENCE)
+            await anyio.lowlevel.checkpoint()
+
+
+def process_of(search: Search) -> int:
+    """Return the id of the process that fills an index."""
+    assert search._filler._process is not None
+    return search._filler._process.pid
+
+
+def lives(process: int) -> bool:
+    """Return whether there is a process."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def content(index_path: str) -> dict[str, list[Any]]:
+    """Return what is in an index."""
+    with closing(sqlite3.connect(index_path)) as connection:
+        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLES}
+
+
+def rows(query: str) -> Job[list[Any]]:
+    """Return a job that returns the rows of a query."""
+    return lambda connection: connection.execute(query).fetchall()
+
+
+async def test_the_process_fills_it_as_the_thread_does(path: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """All tables have the same rows; the process has read the log, also one on a server, and knows a user's tools."""
+    async with filled(path, 200) as (_, search):
+        by_process, index_path = search._filler.has_process, search.path
+    ours = content(index_path)
+    index.remove(index_path)
+    monkeypatch.setattr(filler, "_MUCH", 1 << 60)
+    async with open_store(path) as store, anyio.create_task_group() as tasks:
+        again = Search(store, _TOOLS)
+        tasks.start_soon(again.run)
+        await complete(again)
+        by_thread = not again._filler.has_process
+        tasks.cancel_scope.cancel()
+
+    assert by_process
+    assert by_thread
+    assert ours == content(index_path)
+    assert 66 <= len(ours["touches"])
+
+
+@pytest.mark.slow
+async def test_a_volume_that_the_process_begins(tmp_path: Path) -> None:
+    """The daemon's own connections, which know an older schema, find and index what is in the new volume."""
+    async with filled(str(tmp_path / "reel.db"), 33_000) as (store, search):
+        async with search._turn:
+            assert search._filler.has_process
+            await search._filler.end()
+        await write(store, said(1, event(33_002, content="afterwards")))
+        await complete(search)
+        found = await search.read(rows("SELECT rowid FROM volume_2 WHERE volume_2 MATCH 'afterwards'"))
+
+    assert [(33_002,)] == found
+
+
+async def test_a_process_that_is_killed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The thread goes on with the work, and the log says so once, with the reason."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        killed = process_of(search)
+        os.kill(killed, signal.SIGKILL)
+        for first in (22, 42):
+            await write(store, said(1, *map(_event, range(first, first + 20))))
+            await complete(search)
+
+        assert not search._filler.has_process
+        assert not lives(killed)
+    assert ["its process was ended by SIGKILL"] == [
+        record.getMessage().partition(": ")[2] for record in caplog.records if record.levelno >= logging.WARNING
+    ]
+
+
+async def test_a_process_that_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not answer any more is ended, and the thread goes on with the work."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        async with search._turn:
+            monkeypatch.setattr(filler, "_LIMIT", 0.1)  # however fast the machine is, it never answers
+            stopped = process_of(search)
+            os.kill(stopped, signal.SIGSTOP)
+        await write(store, said(1, *map(_event, range(22, 42))))
+        await complete(search)
+
+        assert not lives(stopped)
+
+
+@pytest.mark.parametrize("why", ["is missing", "fails", "is of another version"])
+async def test_a_process_that_is_of_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, why: str
+) -> None:
+    """The thread does the work if no process can be started, and the log says why."""
+    said = {
+        "is missing": f"/missing/python: {os.strerror(errno.ENOENT)}",
+        "fails": "its process ended with status 1",
+        "is of another version": "the program was replaced since the daemon started; restart the daemon",
+    }
+    if why == "is missing":
+        monkeypatch.setattr(sys, "executable", "/missing/python")
+    elif why == "fails":
+        monkeypatch.setattr(sys, "executable", "/bin/false")
+    else:
+        monkeypatch.setattr(filling.Opening.__new__, "__defaults__", (("0.0.0", 1, 1),))
+    async with filled(str(tmp_path / "reel.db")) as (_, search):
+        assert not search._filler.has_process
+    assert [said[why]] == [
+        record.getMessage().partition(": ")[2] for record in caplog.records if record.levelno >= logging.WARNING
+    ]
+
+
+async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends, and the thread does what is little."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        ended = process_of(search)
+        monkeypatch.setattr(search._filler, "_ends", 0.0)
+        await write(store, said(1, _event(22)))
+        await complete(search)
+
+        assert not search._filler.has_process
+        assert not lives(ended)
+
+
+async def test_a_process_without_anything_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends by itself, although nothing is written."""
+    monkeypatch.setattr(filler, "_REST", 0.0)
+    with anyio.fail_after(PATIENCE):
+        async with filled(str(tmp_path / "reel.db")) as (_, search):
+            while search._filler.has_process:
+                await anyio.lowlevel.checkpoint()
+            assert not search.behind
+
+
+async def test_a_job_that_is_cancelled(tmp_path: Path) -> None:
+    """The process is ended in the middle of it, before anybody else may write the index."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search):
+        busy = process_of(search)
+        async with search._turn:
+            with anyio.move_on_after(0.01) as cancelled:  # it never ends
+                await search._filler.run(methodcaller("execute", _ENDLESS))
+
+            assert cancelled.cancelled_caught
+            assert not lives(busy)
+
+
+async def test_an_erasure_ends_the_process(tmp_path: Path) -> None:
+    """Nothing of what is erased is left in its memory; afterwards the thread has the index."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search):
+        had_it = process_of(search)
+        async with search.without([2], {}):
+            alive = lives(had_it)
+        found = await search.read(rows("SELECT * FROM facts WHERE event = 2"))
+
+    assert not alive
+    assert [] == found
+
+
+async def test_an_index_that_was_replaced(tmp_path: Path) -> None:
+    """No process writes into a file that is not the daemon's index but has its name."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        async with search._turn:
+            await search._filler.end()
+            os.rename(search.path, tmp_path / "old.db")
+            os.close(os.open(search.path, os.O_CREAT))
+        await write(store, said(1, *map(_event, range(22, 42))))
+        await complete(search)
+
+        assert not search._filler.has_process
+        assert 0 == os.stat(search.path).st_size
+
+
+async def test_an_error_in_the_process(tmp_path: Path) -> None:
+    """It is raised as it would be by the thread, and the process goes on."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search), search._turn:
+        with pytest.raises(sqlite3.OperationalError, match="no such table") as raised:
+            await search._filler.run(methodcaller("execute", "SELECT * FROM missing"))
+        lacking = await search._filler.run(trigrams.lacking)
+
+        assert sqlite3.SQLITE_ERROR == raised.value.sqlite_errorcode
+        assert 0 < lacking
+        assert search._filler.has_process
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Outdated("is damaged"),
+        LogError("the log cannot be read"),
+        NoRoomError("no room", needed=1),
+        Storage("a disk", data=2),
+        MemoryError(),
+        OSError(errno.EIO, os.strerror(errno.EIO), "x.db"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_on_their_way(error: Exception) -> None:
+    """An error arrives as it was raised."""
+    arrived = pickle.loads(pickle.dumps(error))
+
+    assert (type(error), error.args, vars(error)) == (type(arrived), arrived.args, vars(arrived))
+
+
+@pytest.mark.parametrize("tools", [Described(), _TOOLS], ids=["known", "described"])
+def test_tools_on_their_way(tools: Described) -> None:
+    """The process knows the tools that the daemon knows."""
+    arrived = pickle.loads(pickle.dumps(tools))
+
+    assert (tools.digest, tools.tools.keys()) == (arrived.digest, arrived.tools.keys())
+
+
+def test_jobs_on_their_way() -> None:
+    """Every job that is run in the process can be sent there."""
+    jobs = (index.fill, index.fill_touches, index.make_blocks, trigrams.lacking)
+
+    assert jobs == pickle.loads(pickle.dumps(jobs))
