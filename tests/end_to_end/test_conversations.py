@@ -158,7 +158,7 @@ class ConversationsOnAServer(Conversations):
         self.daemon.database = stack.enter_context(own_schema())
 
 
-_SETTINGS = settings(max_examples=3, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+_SETTINGS = settings(max_examples=2, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 Conversations.TestCase.settings = _SETTINGS
 TestConversations = Conversations.TestCase
 ConversationsOnAServer.TestCase.settings = _SETTINGS

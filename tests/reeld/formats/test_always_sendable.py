@@ -21,7 +21,7 @@ from tests.thoroughness import FUZZ
 pytestmark = pytest.mark.slow
 
 # For each case; `make fuzz` tries ten times as many.
-EXAMPLES = FUZZ // 50 or 12
+EXAMPLES = FUZZ // 50 or 8
 
 MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],

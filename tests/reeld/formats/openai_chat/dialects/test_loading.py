@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from reeld.formats.table import FORMATS
 from tests.formats.checker.chat_dialects import SERVERS
 from tests.reeld.formats.histories import HISTORIES
 from tests.reeld.formats.openai_chat.dialects.chatting import chat
+from tests.thoroughness import FUZZ
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +26,7 @@ _CALL = {"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}
 
 
 @pytest.mark.parametrize("dialect", list(SERVERS))
+@settings(max_examples=FUZZ // 50 or 15)
 @given(messages=HISTORIES)
 @example(messages=["Hello", {"role": "assistant", "content": [_BLANK_THOUGHT, _CALL]}])
 @example(messages=["Hello", {"role": "assistant", "content": [_NO_THOUGHT, {"type": "text", "text": "Hi"}]}])
