@@ -548,6 +548,34 @@ def test_the_daemon_is_killed_and_restarted(saver: ReelSaver, daemon: Daemon, th
     assert ["one", "You said: one"] == texts(found) == [message.text for message in done["messages"]]
 
 
+@pytest.mark.parametrize("is_running", [False, True], ids=["between runs", "in a run"])
+def test_a_backup_is_restored(*, is_running: bool, tmp_path: Path) -> None:
+    """A saver has read what is not in the backup, and others have written as much since: what they wrote counts."""
+    one, two, three = (lc.HumanMessage(text, id=text) for text in ("one", "two", "three"))
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        saver, other = (ReelSaver(socket=daemon.socket) for _ in range(2))
+        first = put(saver, "t", {"messages": [one]})
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+            second = put(saver, "t", {"messages": [one, two]}, first)
+            head = client.agent("langgraph/t").head
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            client.add("langgraph/t", ["theirs"] * (head - client.agent("langgraph/t").head))
+            if is_running:
+                put(saver, "t", {"messages": [one, two, three]}, second)
+
+            found = [texts(each.get_tuple(config_of("t"))) for each in (saver, other)]
+            shown = [str(message["content"]) for message in client.iter_conversation("langgraph/t")]
+        assert shown == found[0] == found[1]
+        assert ["one", "theirs"] == shown[:2]
+        assert ["two", "three"] == shown[-2:] or not is_running
+        for each in (saver, other):
+            each.close()
+        daemon.close()
+
+
 def test_a_cancelled_call_is_done(saver: ReelSaver, thread: str) -> None:
     """A call that is cancelled is carried out all the same, and the caller hears of the cancellation after that."""
 

@@ -71,33 +71,42 @@ class Logs:
                 thread.delete()
                 self._read_on(thread)
                 return
-            if again and (page.head < thread.head or redacted or self._may_lack(thread, page)):
-                thread.forget()  # a backup was restored, or content was redacted
+            if again and (page.head < thread.head or redacted or self._may_differ(thread, page)):
+                thread.forget()
                 self._read_on(thread)
                 return
             thread.agent = page.agent
-            if thread.erasures is None:
-                thread.erasures = self.client.server, page.erasures
+            if thread.read_from is None:
+                thread.read_from = self.client.server, page.erasures
             for event in page.events:
                 thread.fold(event)
             thread.head = page.events[-1]["seq"] if page.more else page.head
         thread.settle()
 
-    def _may_lack(self, thread: Thread, page: HistoryPage) -> bool:
-        """Whether something may have been erased of what a thread has from its source: its own log says nothing of it.
+    def is_current(self, thread: Thread) -> bool:
+        """Return whether a thread was read, on the connection that is there now."""
+        server = None if thread.read_from is None else thread.read_from[0]
+        return thread.is_read and (thread.agent is None or self.client.is_still(server))
 
-        A daemon counts its erasures from its start.
+    def _may_differ(self, thread: Thread, page: HistoryPage) -> bool:
+        """Whether a log may differ from what a thread has of it, although it does not say so.
+
+        Behind another connection there may be a backup, which has come to the same number since. What was erased in the
+        source of a clone is in the log of the source; a daemon counts its erasures from its start.
         """
-        if not thread.inherited or thread.erasures is None:
+        if thread.read_from is None:
             return False
-        server, erasures = thread.erasures
-        return self.client.server is not server or page.erasures != erasures
+        server, erasures = thread.read_from
+        return self.client.server is not server or (thread.inherited > 0 and page.erasures != erasures)
 
     def add(self, thread: Thread, records: Sequence[Any], **options: Any) -> Added:
         """Add to a thread's log; begin it if it is new."""
         if thread.agent is None:
             options |= {"create": True, "tags": thread.tags or None}
-        return self.client.add(thread.name, records, **options)
+        added = self.client.add(thread.name, records, **options)
+        if thread.read_from is None:
+            thread.read_from = self.client.server, 0  # nothing is inherited
+        return added
 
     def say(self, thread: Thread, data: Mapping[str, Any]) -> None:
         """Add a record that does not depend on the state of the log."""

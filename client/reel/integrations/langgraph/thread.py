@@ -145,8 +145,8 @@ class Thread:
         # All records, by their seqs; those of an agent that this one was cloned from come before its own.
         self.records: list[tuple[int, Mapping[str, Any]]] = []
         self.inherited = 0
-        # What the daemon said of itself when it was read, and how many erasures there had been.
-        self.erasures: tuple[Hello | None, int] | None = None
+        # What the daemon said of itself when it was read first, and how many erasures there had been.
+        self.read_from: tuple[Hello | None, int] | None = None
         # Whether the last thing that happened to the conversation was an undo, so that a redo may bring something back.
         self.is_undone = False
         # What tasks wrote, by the namespace and id of the checkpoint; and all records of subgraphs.

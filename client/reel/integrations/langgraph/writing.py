@@ -71,7 +71,7 @@ class Writer:
         if thread.tags:
             data["thread"] = thread_id
         with thread.lock:
-            if not thread.is_read:
+            if not self.logs.is_current(thread):
                 self.logs.read(thread)
             sent: Sent = {}
             while True:
