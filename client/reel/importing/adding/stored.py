@@ -10,6 +10,7 @@ from typing import Any
 from reel.base.strict_json import encode
 from reel.base.values import clean_deep
 from reel.importing.adding.log import ref_for
+from reel.importing.adding.markers import is_certain
 from reel.importing.adding.masking import known_again
 from reel.importing.steps import Part
 from reel.importing.values import digest
@@ -28,7 +29,8 @@ class Stored:
     def note(self, events: Iterable[Any]) -> Iterator[Any]:
         """Yield the events of a log, and take note of their messages."""
         for event in events:
-            self._is_redacted = self._is_redacted or event["kind"] == "redacted"
+            texts = (event.get("content") or "", event.get("data_json") or "")
+            self._is_redacted = self._is_redacted or event["kind"] == "redacted" or any(map(is_certain, texts))
             if ref := event.get("ref"):
                 self._note(ref, event)
             yield event

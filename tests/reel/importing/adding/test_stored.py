@@ -63,6 +63,8 @@ def test_a_message_that_grew() -> None:
 def test_what_was_redacted() -> None:
     """Such a log should differ from its source, and nothing is said about it."""
     assert not stored(event("u", "[redacted]"), event("", None, "redacted")).differs((Part("u", [text("secret")]),))
+    in_a_fork = "[redacted 2026-11-29 21:30 UTC by me]"
+    assert not stored(event("u", in_a_fork)).differs((Part("u", [text("secret")]),))
 
 
 def test_a_damaged_message() -> None:
