@@ -1,7 +1,7 @@
 """Small conversions that the readers share: names, times, and the values of records."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ _MILLISECONDS = 1000
 _LONGEST_TAG = 1024
 _LONGEST_TITLE = 200
 _DIGEST = 16
-# What divides an id of a part from a digest of what it says.
+# The end of the id of a part that may go on; in a log, a number follows.
 AS_WRITTEN = "~"
 # Times in seconds are below this, times in milliseconds above: the year 5138, and 1973.
 _SECONDS = 100_000_000_000
@@ -55,11 +55,6 @@ def id_in_name(given: str) -> str:
     if kept == given and len(given) <= _LONGEST_ID and is_name(given):
         return given
     return f"{kept[: _LONGEST_ID - _DIGEST - 1].strip('.-') or 'id'}-{digest(given)}"
-
-
-def ref_as_written(ref: str, blocks: Sequence[Json]) -> str:
-    """Return an id for what a part of an answer says now, which may go on under the id that it has."""
-    return f"{ref}{AS_WRITTEN}{digest(encode(blocks, ascii_only=True))}"
 
 
 def digest(*parts: str) -> str:

@@ -13,7 +13,7 @@ from reel.base.errors import InvalidParams
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import fit_messagepack
 from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
-from reel.importing.adding.log import Log, ref_for
+from reel.importing.adding.log import Log, id_before_number, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.redactions import Redactions, may_be
@@ -22,6 +22,7 @@ from reel.importing.adding.usages import replacing
 from reel.importing.adding.writer import Writer
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
+from reel.importing.values import AS_WRITTEN
 
 # How many messages before the first answer are said again after a prompt that was found after them.
 _OPENING = 100
@@ -52,6 +53,8 @@ class Conversation:
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         self._left = LeftBehind()
+        # The message at which the agent was cloned from another one.
+        self._cloned = 0
         self._redactions = Redactions(pipeline, target.row.id if target.row else target.origin, target.log)
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
@@ -143,6 +146,7 @@ class Conversation:
         return not is_late and (place is None or place != self._base)
 
     def _read(self, said: Said) -> None:
+        said = self._named(said)
         begins = said.role == "system" and self._at == self._base
         if said.role == "system":
             self._prompt = said
@@ -187,11 +191,16 @@ class Conversation:
         """
         before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
         skipped = sum(len(part.blocks) for part in before)
-        blocks = self._redactions.instead_of(said.role, parts, skipped, at)
+        blocks = self._redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
         if blocks is None:
             return [block for part in parts for block in part.blocks]
         self.redacted += 1
         return blocks
+
+    def _beside(self, at: int | None) -> list[int]:
+        """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""
+        is_there = self._target.row is not None or not self.writer.agent or (at or 0) <= self._cloned
+        return self._target.log.following(at, self._target.log.head) if is_there else []
 
     def _place_parts(self, parts: tuple[Part, ...], place: int, *, is_settled: bool) -> None:
         """Note where the parts of a message are: it is in the log under the id of its last one.
@@ -241,11 +250,48 @@ class Conversation:
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self.log.place_of_part(parts[number - 1])
+            place = self._place_of_part(parts[number - 1])
             if place is not None:
                 self._at = place
                 return place, parts[number:]
         return None, parts
+
+    def _place_of_part(self, part: Part) -> int | None:
+        """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
+        place = self.log.place_of(part.ref)
+        return self._unfinished(part.ref, part.blocks) if place is None else place
+
+    def _unfinished(self, ref: str, blocks: list[Json]) -> int | None:
+        """Return the place of the message that ends with blocks, and was taken to be unfinished.
+
+        Args:
+            ref: the id of the part that ends with them, if it is finished.
+            blocks: the blocks.
+        """
+        said = None
+        for place in self.log.unfinished_of(id_before_number(ref)) if self.log.unfinished else ():
+            said = said or _comparable(blocks)
+            stored = _comparable(self._stored([place])[-len(blocks) :])
+            if may_be(said, stored) if self.log.was_redacted(place) else said == stored:
+                return place
+        return None
+
+    def _named(self, said: Said) -> Said:
+        """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
+        parts = [part for part in said.parts if part.ref.endswith(AS_WRITTEN)]
+        return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
+
+    def _numbered(self, part: Part) -> Part:
+        if not part.ref.endswith(AS_WRITTEN):
+            return part
+        ref = part.ref.removesuffix(AS_WRITTEN)
+        known = self._unfinished(ref, part.blocks)
+        if known is not None:
+            return part._replace(ref=self.log.unfinished[known])
+        name, number = f"{id_before_number(ref)}{AS_WRITTEN}", 1
+        while self.log.place_of(f"{name}{number}") is not None:
+            number += 1
+        return part._replace(ref=f"{name}{number}")
 
     def _settled(
         self, said: Said, place: int, rest: tuple[Part, ...], at: int | None
@@ -351,6 +397,7 @@ class Conversation:
             self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
 
     def _compact(self, step: Compacted) -> None:
+        step = step._replace(summary=self._named(step.summary))
         name = step.summary.parts[0].ref
         prompt, self._at = self._prompt_in_force(name), self._base
         if prompt is not None:
@@ -402,6 +449,7 @@ class Conversation:
         if self.writer.agent:
             return
         self._at = self.writer.make(self._at, self._sent)
+        self._cloned = self._at or 0
         early, self._early = self._early, []
         for kept in early:
             self._keep(kept)

@@ -10,7 +10,7 @@ from reel.importing.adding.described import Described
 from reel.importing.adding.markers import has_marker, is_certain
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
-from reel.importing.values import AS_WRITTEN, digest, ref_as_written, text_in
+from reel.importing.values import AS_WRITTEN, digest, text_in
 from reel.reading.log_tree import LogTree
 from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from reel.importing.steps import Part
     from reel.reading.log_tree import Place
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
 MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 # What the daemon says of a removal of what nothing can reach any more.
 _PRUNED = "prune"
-# The id of a part that may not have been finished.
-_UNFINISHED = re.compile(f"(.*?){AS_WRITTEN}[0-9a-f]{{16}}(?:@.*)?")
+# The id of a message that ends with a part that may not have been finished. Earlier versions had a digest of the part.
+_UNFINISHED = re.compile(f"(.*?){AS_WRITTEN}(?:[0-9]+|[0-9a-f]{{16}})?(?:@.*)?")
+# What is no longer than a number.
+_ROOM = "9" * 16
 # The daemon's limit, in bytes.
 _LONGEST_REF = 256
 # An importer writes into one log, whose seqs go on from those that it inherited: all count as one agent's. What a clone
@@ -42,7 +43,7 @@ class Log:
 
     def __init__(self) -> None:
         self._refs = IdMap()
-        # The messages that end with a part that may not have been finished, and the id that it would have had.
+        # The messages that end with a part that may not have been finished, and their ids.
         self.unfinished: dict[int, str] = {}
         self.tree = LogTree()
         self._marks: set[Place] = set()
@@ -92,8 +93,8 @@ class Log:
         place = in_log(seq)
         if ref := event.get("ref"):
             self._refs[ref] = seq
-            if AS_WRITTEN in ref and (found := _UNFINISHED.fullmatch(ref)) is not None:
-                self.unfinished[seq] = found[1]
+            if AS_WRITTEN in ref and _UNFINISHED.fullmatch(ref) is not None:
+                self.unfinished[seq] = ref
         self._note_markers(seq, event.get("content"), event.get("data_json"))
         if kind == "usage":
             self.usages.note(event, self._refs.get)
@@ -115,12 +116,9 @@ class Log:
         """Return the seq of the event with a source's id; ``None`` if no event has it."""
         return self._refs.get(ref_for(ref))
 
-    def place_of_part(self, part: Part) -> int | None:
-        """Return the seq of the message that ends with a part, also if that was taken to be unfinished."""
-        place = self.place_of(part.ref)
-        if place is None and self.unfinished:
-            place = self.place_of(ref_as_written(part.ref, part.blocks))
-        return place
+    def unfinished_of(self, ref: str) -> list[int]:
+        """Return the seqs of the messages that end with a part that may go on under an id."""
+        return [seq for seq, found in self.unfinished.items() if id_at_end(found) == ref]
 
     def was_redacted(self, place: int) -> bool:
         """Return whether words of an event were redacted before it was read."""
@@ -233,6 +231,17 @@ def order_of(place: Place) -> tuple[int, int]:
 
 def _seq(place: Place | None) -> int | None:
     return None if place is None else place[1]
+
+
+def id_at_end(ref: str) -> str:
+    """Return the id that a part has once it is finished."""
+    found = _UNFINISHED.fullmatch(ref)
+    return ref if found is None else str(found[1])
+
+
+def id_before_number(ref: str) -> str:
+    """Return the id of a part as that of one that may go on begins; a long one leaves room for a number."""
+    return ref if ref_for(f"{ref}{AS_WRITTEN}{_ROOM}") == f"{ref}{AS_WRITTEN}{_ROOM}" else f"hash-{digest(ref)}"
 
 
 def ref_for(given: str) -> str:

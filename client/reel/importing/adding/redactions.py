@@ -5,29 +5,21 @@ message that may be the same one: under the id that it would have had, of the sa
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from reel import requests
-from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
 from reel.importing.adding.left_behind import blocks_in
-from reel.importing.adding.log import Log
+from reel.importing.adding.log import Log, id_at_end
 from reel.importing.adding.markers import MARKER, has_marker
 from reel.importing.adding.pipeline import Commands
 from reel.importing.steps import Part
+from reel.said.kinds import ROLES
 
 # What the daemon made of texts, files and blocks of a provider has become a text.
 _AS_TEXT = ("media", "opaque", "redacted_thinking")
 _IN_RECORD = "/"
-
-
-class _Half(NamedTuple):
-    """The first parts of an answer that were redacted: the id that it would have had, its role, and its blocks."""
-
-    ref: str
-    role: str
-    blocks: list[Json]
 
 
 class Redactions:
@@ -43,35 +35,38 @@ class Redactions:
         self._pipeline = pipeline
         self._agent = agent
         self._log = log
-        self._halves: dict[int, _Half] = {}
+        # The events that were read again, by their seqs; few were redacted, or may not have been finished.
+        self._events: dict[int, list[Any]] = {}
 
     def blocks_at(self, place: int) -> list[Json]:
         """Return the blocks that a message has in the log."""
         return [block for event in self._events_at(place) for block in blocks_in(event)]
 
-    def instead_of(self, role: str, parts: tuple[Part, ...], skipped: int, at: int | None) -> list[Json] | None:
+    def instead_of(
+        self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
+    ) -> list[Json] | None:
         """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
 
         Args:
             role: of the message.
             parts: its parts.
             skipped: how many of its blocks are before these.
-            at: the message that it follows in its source.
+            following: returns the messages that follow the same one in the log.
         """
         if not self._log.is_redacted:
             return None
         blocks = [block for part in parts for block in part.blocks]
         made = self._known(parts, blocks)
-        refs = {part.ref for part in parts}
+        unfinished = {place: id_at_end(ref) for place, ref in self._log.unfinished.items()}
+        halves = {place: ref for place, ref in unfinished.items() if self._log.was_redacted(place)}
+        refs = {id_at_end(part.ref) for part in parts} if halves else set()
         records = {ref.partition(_IN_RECORD)[0] for ref in refs}
-        following = set(self._log.following(at, self._log.head))
-        for place, ref in self._log.unfinished.items():
+        beside = set(following()) if halves else set()
+        for place, ref in halves.items():
             is_same = ref in refs
-            may_be = is_same or ref.partition(_IN_RECORD)[0] in records or place in following
-            if may_be and self._log.was_redacted(place):
-                half = self._half(place, ref)
-                if half.role == role:
-                    made = _with(made, half.blocks, skipped if is_same else None)
+            is_near = is_same or ref.partition(_IN_RECORD)[0] in records or place in beside
+            if is_near and role == self._role_at(place):
+                made = _with(made, self.blocks_at(place), skipped if is_same else None)
         return None if made == blocks else made
 
     def data_instead_of(self, ref: str) -> tuple[str | None, str | None] | None:
@@ -92,16 +87,14 @@ class Redactions:
             end -= len(part.blocks)
         return blocks
 
-    def _half(self, place: int, ref: str) -> _Half:
-        if (half := self._halves.get(place)) is None:
-            kinds = [event["kind"] for event in self._events_at(place)]
-            role = "tool" if "tool_result" in kinds else kinds[0]
-            half = self._halves[place] = _Half(ref, role, self.blocks_at(place))
-        return half
+    def _role_at(self, place: int) -> str | None:
+        return next((ROLES.get(event["kind"]) for event in self._events_at(place)), None)
 
     def _events_at(self, place: int) -> list[Any]:
-        page = self._pipeline.call(requests.history(self._agent, since=place - 1, limit=1, inherited=True))
-        return [event for event in page.events if event["seq"] == place]
+        if (events := self._events.get(place)) is None:
+            page = self._pipeline.call(requests.history(self._agent, since=place - 1, limit=1, inherited=True))
+            events = self._events[place] = [event for event in page.events if event["seq"] == place]
+        return events
 
 
 def may_be(blocks: list[Json], stored: list[Json]) -> bool:

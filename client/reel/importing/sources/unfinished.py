@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from time import time
 
 from reel.importing.steps import Compacted, Counts, Said, Step
-from reel.importing.values import ref_as_written
+from reel.importing.values import AS_WRITTEN
 
 # The rule for such an answer.
 UNFINISHED = "answer that is being written"
@@ -32,8 +32,8 @@ def postpone(counts: Counts, records: int = 1) -> None:
 def as_far_as_written(steps: Iterable[Step]) -> Iterator[Step]:
     """Yield the steps of an answer that is not waited for; if it goes on nevertheless, it takes their place.
 
-    Its records change where they are, under the ids that they have. So what they say now has ids of its own, by
-    which it is known if they never change.
+    Its records change where they are, under the ids that they have. So what they say now gets ids of its own. It is
+    known again by what it says: an id that is made of words would still tell these after they were redacted.
     """
     for step in steps:
         match step:
@@ -46,5 +46,5 @@ def as_far_as_written(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _as_now(said: Said) -> Said:
-    parts = (part._replace(ref=ref_as_written(part.ref, part.blocks)) for part in said.parts)
+    parts = (part._replace(ref=f"{part.ref}{AS_WRITTEN}") for part in said.parts)
     return said._replace(parts=tuple(parts))

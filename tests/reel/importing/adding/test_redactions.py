@@ -8,10 +8,12 @@ import pytest
 
 from reel import requests
 from reel.importing.adding.redactions import may_be
+from reel.importing.adding.target import CLIENT
 from reel.importing.sources import unfinished
 from reel.providers.blocks import text
 from reel.sync.client import Client
 from tests.reel.importing.adding.test_growing import STORIES, Import
+from tests.reel.importing.tools import test_crush
 from tests.reel.importing.transcripts import Transcript, call
 
 SECRET = "hunter2"
@@ -157,6 +159,32 @@ def test_an_answer_that_was_not_waited_for(
     assert [] == back
     assert set(HALVES[name]) == gone
     assert expected == roles
+
+
+@pytest.mark.parametrize("end", ["1", "0123456789abcdef"])
+def test_the_id_of_an_unfinished_answer(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """It tells nothing of its words. Earlier versions had a digest of these: such an answer is known as well."""
+    monkeypatch.setattr(unfinished, "LEFT", -unfinished.LEFT)
+    watch, place = Import(client, "crush", tmp_path, tmp_path / "seen"), tmp_path / "deck/.crush/crush.db"
+    rows = [test_crush.message("u1", "user", "List", test_crush.end(), session="s", model="m")]
+    test_crush.save(place, *rows, test_crush.message("a1", "assistant", "I lo", session="s", model="m"), id="s")
+    watch.look()
+    (row,) = client.iter_agents(prefix="crush/")
+    refs = [event["ref"] for event in client.iter_history(row.name) if event["kind"] == "assistant"]
+    watch.purge("crush/")
+    with Client(client.path, name=CLIENT) as importer:
+        importer.call(requests.create(row.name, tags=row.tags))
+        told = [("user", "List", "u1"), ("assistant", "I lo", f"a1~{end}")]
+        importer.call(
+            requests.append(row.name, [{"role": role, "content": [text(said)], "ref": ref} for role, said, ref in told])
+        )
+    Import(client, "crush", tmp_path, tmp_path / "again").look()
+
+    said = [event["ref"] for event in client.iter_history(row.name) if event.get("ref")]
+    watch.purge("crush/")
+    assert (["a1~1"], ["u1", f"a1~{end}"]) == (refs, said)
 
 
 def _says(event: Any, word: str) -> bool:
