@@ -165,6 +165,17 @@ def test_every_type_of_content(provider: ReelHistoryProvider, session: str) -> N
     assert [repr(message) for message in load(provider, session)] == [repr(message) for message in as_maps(messages)]
 
 
+def test_one_that_cannot_be_read_among_others() -> None:
+    """It becomes a text of its own, and the others are as they were."""
+    texts = ['{"role":"user","contents":[{"type":"text","text":"one"}]}', "[1]", "1" * 5000, "[" * 5000 + "]" * 5000]
+    texts += ['{"python_json":"{\\"role\\":\\"user\\",\\"contents\\":[\\"NaN\\"]}"}', "{}", texts[0]]
+
+    found = messages_in([{"item_json": text} for text in texts[:3] + texts[4:]])
+
+    assert ["one", "[1]", "1" * 5000, "NaN", "{}", "one"] == [message.text for message in found]
+    assert ["one", "one"] == [message.text for message in messages_in([{"item_json": texts[0]}] * 2)]
+
+
 def test_what_is_of_a_newer_version(provider: ReelHistoryProvider, session: str, client: Client) -> None:
     """Contents and fields that this version does not know are kept; it reads a content with all of its fields."""
     content = {"type": "hologram", "depth": 3, "additional_properties": {}}

@@ -53,6 +53,8 @@ _FIELDS: Final = frozenset(signature(Content).parameters)
 _CONTENT: Final = {**_fields(Content), "type": (str,)}
 # The fields that hold a content or a list of contents, each of which must be checked.
 _NESTED: Final = frozenset({"function_call", "screenshot", "items", "annotations"})
+# The fields of a text that has nothing else.
+_PLAIN: Final = frozenset({"type", "text"})
 # The types of contents: the class has a constructor for each.
 _KNOWN: Final = frozenset(name.removeprefix("from_") for name in dir(Content) if name.startswith("from_")) - {"dict"}
 # The fields of a message apart from its role and its contents.
@@ -82,9 +84,10 @@ def messages_in(found: Sequence[Any]) -> list[Message]:
     """
     messages: list[Message] = []
     added: set[int] = set()
+    own = iter(_all_parsed([each["item_json"] for each in found if "item_json" in each]))
     for each in found:
         if "item_json" in each:
-            messages.append(_message(_parsed(each["item_json"])))
+            messages.append(_message(next(own)))
         elif (item := item_of(each["message"])) is not None:
             added.add(len(messages))
             messages.append(_message(item))
@@ -99,11 +102,22 @@ def _results(message: Message) -> list[str]:
     return [content.call_id for content in message.contents if content.type == _RESULT and content.call_id]
 
 
+def _all_parsed(texts: list[str]) -> list[Json]:
+    """Parse items; at once, which takes half the time, if that works with all of them."""
+    try:
+        items: list[Any] = json.loads(f"[{','.join(texts)}]")
+    except (ValueError, RecursionError):
+        items = []
+    if len(items) == len(texts) and all(type(item) is dict and item and PYTHON_JSON not in item for item in items):
+        return items
+    return [*map(_parsed, texts)]
+
+
 def _parsed(text: str) -> Json:
     """Parse an item; return one with its JSON as text if it has a number with more digits than Python reads."""
     try:
         item: Json = json.loads(text)
-        if type(item.get(PYTHON_JSON)) is str:
+        if type(item) is dict and type(item.get(PYTHON_JSON)) is str:
             item = json.loads(item[PYTHON_JSON])
     except ValueError:
         item = {}
@@ -135,6 +149,13 @@ def _has(value: Any, fields: dict[str, tuple[type, ...]], needed: Iterable[str])
 
 def _is_sound(content: Any) -> bool:
     """Whether a content is free of anything that would make the framework fail later."""
+    if (
+        type(content) is dict
+        and content.keys() == _PLAIN
+        and content["type"] == "text"
+        and type(content["text"]) is str
+    ):
+        return True  # most are: fewer steps
     if not _has(content, _CONTENT, ("type",)):
         return False
     for key in _NESTED.intersection(content):
