@@ -108,11 +108,13 @@ sdks: $(READY)  ## run the tests with the vendors' SDKs
 # The newest SDKs, in an environment of their own: the frameworks hold some of them back.
 NEWEST := $(VENV)/newest
 SDKS := anthropic botocore google-genai langchain-core mistralai ollama openai
-# The oldest frameworks that the extras allow, without the vendors' suites, which are those of the newest.
+# The oldest frameworks that the extras allow, and what their vendors' suites need; the list of what looks into the Agent
+# Framework's own providers is that of the newest.
 OLDEST := $(VENV)/oldest
-BESIDE := agent-framework-openai langgraph-checkpoint-conformance pytest-asyncio
+BESIDE := agent-framework-openai langgraph-checkpoint-conformance langgraph-checkpoint-sqlite opentelemetry-sdk \
+  pycryptodome pytest-asyncio pytest-mock syrupy
 # A library of the oldest Agent Framework calls what Python has deprecated.
-OLD := -W 'ignore:SelectableGroups:DeprecationWarning' --ignore-glob '*_suite.py' --ignore-glob '*/test_newest_sdks.py'
+OLD := -W 'ignore:SelectableGroups:DeprecationWarning' --ignore-glob '*/test_agent_framework_suite.py' --ignore-glob '*/test_newest_sdks.py'
 TESTING := hypothesis pytest pytest-timeout pytest-trio pytest-xdist
 # What does not fit with the others, oldest and then newest, and what its suite and its example need.
 APART := $(VENV)/apart

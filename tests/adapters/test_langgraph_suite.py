@@ -1,5 +1,6 @@
 """LangGraph's own tests of graphs with a checkpointer pass with ours in the place of its SQLite savers."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,16 +19,33 @@ FILES = (
 )
 
 
+# Of LangGraph 1.1, with the newest LangChain: they fail with its own savers as well, the nested one now and then.
+OF_1_1 = {
+    "large_cases": ("weather_subgraph",),
+    "large_cases_async": ("weather_subgraph",),
+    "pregel": ("imp_nested",),
+    "pregel_async": ("imp_exception",),
+}
+
+
 def test_every_file_is_run() -> None:
     """All files of the suite with tests of a checkpointer are here."""
     found = sources_of("langgraph").glob("tests/test_*.py")
 
-    assert {*FILES} == {path.stem.removeprefix("test_") for path in found if "c_checkpointer:" in path.read_text()}
+    assert {*FILES} >= {path.stem.removeprefix("test_") for path in found if "c_checkpointer:" in path.read_text()}
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_suite(file: str, daemon: Daemon) -> None:
-    """The tests pass, with a serializer that encrypts as well; none is left out."""
-    suite = sources_of("langgraph")
+    """The tests pass, with a serializer that encrypts as well."""
+    path = f"tests/test_{file}.py"
+    left_out = [f"{path}::test_{name}" for name in (OF_1_1 if version("langgraph") < "1.2" else {}).get(file, ())]
 
-    run_suite(suite, "langgraph_suite_saver", daemon.socket, [f"tests/test_{file}.py"], [], path=Path(__file__).parent)
+    run_suite(
+        sources_of("langgraph"),
+        "langgraph_suite_saver",
+        daemon.socket,
+        [path],
+        left_out,
+        path=Path(__file__).parent,
+    )

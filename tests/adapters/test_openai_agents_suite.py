@@ -65,7 +65,7 @@ def test_every_file_is_run() -> None:
     tests = sources_of("openai-agents") / "tests"
     found = [path for path in tests.glob("**/test_*.py") if re.search(r"\bSQLiteSession\b", path.read_text("utf-8"))]
 
-    assert {*FILES, *WITHOUT} == {str(path.relative_to(tests).with_suffix("")) for path in found}
+    assert {*FILES, *WITHOUT} >= {str(path.relative_to(tests).with_suffix("")) for path in found}
 
 
 @pytest.mark.parametrize("file", FILES)

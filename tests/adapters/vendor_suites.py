@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -45,7 +45,7 @@ def _fetch(requirement: str, place: Path) -> None:
 
 
 def run_suite(
-    directory: Path, plugin: str, socket: str, files: Iterable[str], left_out: Iterable[str], *, path: Path = _ROOT
+    directory: Path, plugin: str, socket: str, files: Sequence[str], left_out: Iterable[str], *, path: Path = _ROOT
 ) -> None:
     """Run tests of a vendor's suite with a plugin that puts our class in the place of theirs.
 
@@ -57,6 +57,8 @@ def run_suite(
         left_out: the tests that are left out, as pytest names them.
         path: the directory in which the plugin's module is found.
     """
+    if not all((directory / file).exists() for file in files):
+        pytest.skip("this version has no such tests")
     options = ["-q", "-p", plugin, "-p", "no:cacheprovider", *(f"--deselect={test}" for test in left_out)]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
