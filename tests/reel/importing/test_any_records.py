@@ -33,10 +33,8 @@ from tests.reel.importing.tools import (
     test_zed,
 )
 from tests.reel.importing.transcripts import check_step
-from tests.thoroughness import FUZZ, SHARED
+from tests.thoroughness import SHARED
 
-# Of each tool; all of them read with the same functions.
-EXAMPLES = FUZZ // 50 or 15
 _WORDS = [
     *("", "x", "text", "thinking", "toolCall", "image", "user", "assistant", "toolResult", "system", "message", "tool"),
     *("compaction", "custom_message", "bashExecution", "session.start", "user.message", "assistant.message", "finish"),
@@ -94,7 +92,6 @@ def check(reading: Reading, steps: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LINES)
-@settings(max_examples=EXAMPLES)
 @given(records=RECORDS)
 def test_any_lines(name: str, records: list[Any]) -> None:
     """Each line is counted once or more: as used, ignored or unknown."""
@@ -163,7 +160,7 @@ OTHERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=EXAMPLES, suppress_health_check=SHARED)
+@settings(suppress_health_check=SHARED)
 @given(records=RECORDS)
 def test_any_objects(name: str, records: list[Any], tmp_path: Path) -> None:
     """Each message and each part is counted, and nothing is raised."""
