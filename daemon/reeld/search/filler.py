@@ -13,7 +13,6 @@ is a transaction, and the thread does it again.
 """
 
 import logging
-import pickle
 import signal
 import sys
 import time
@@ -23,10 +22,10 @@ from typing import Any, cast
 
 import anyio
 from anyio.abc import Process
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from reel.daemon.process import trusted_environment
-from reeld.search.filling import HEADER, Opening
+from reel.touches.describing import Described
+from reeld.search.attached_log import OpenLog
 from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.wal import own_processes
 
@@ -52,11 +51,13 @@ class Filler:
     """Runs jobs that write the index.
 
     Args:
-        opening: what the process opens.
+        path: the index.
+        database: the log.
+        described: the tools whose calls are known.
     """
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, path: str, database: str | OpenLog, described: Described) -> None:
+        self._opening = path, database, described
         self._thread: ConnectionThread | None = None
         self._process: Process | None = None
         # Until when the process has a reason to live, and when there may be another one.
@@ -113,12 +114,14 @@ class Filler:
             await self.end()
 
     async def _start(self) -> None:
+        from reeld.search.filling import Opening  # noqa: PLC0415 - the daemon starts without it
+
         command = [sys.executable, "-P", "-m", "reeld.search"]
         try:
             with anyio.CancelScope(shield=True):  # one that started would belong to nobody
                 self._process = process = await anyio.open_process(command, stderr=None, env=trusted_environment())
             own_processes.add(process.pid)
-            outcome = await self._ask(process, self._opening)
+            outcome = await self._ask(process, Opening(*self._opening))
         except OSError as error:
             self._note(_Failed(f"{sys.executable}: {error.strerror}"))
         except _Failed as error:
@@ -170,6 +173,12 @@ async def _end_of(process: Process) -> str:
 
 
 async def _converse(process: Process, what: Any) -> Any:
+    import pickle  # noqa: PLC0415 - as above
+
+    from anyio.streams.buffered import BufferedByteReceiveStream  # noqa: PLC0415 - as above
+
+    from reeld.search.filling import HEADER  # noqa: PLC0415 - as above
+
     assert process.stdin is not None  # noqa: S101 - both are pipes
     assert process.stdout is not None  # noqa: S101
     await process.stdin.send(pickle.dumps(what))

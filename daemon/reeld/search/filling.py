@@ -7,6 +7,7 @@ Jobs and outcomes are pickled: both ends of the pipes are this program, and nobo
 of a module, an error arrives as it was raised, and there is no second list of either.
 """
 
+import gc
 import os
 import pickle
 import sqlite3
@@ -22,7 +23,6 @@ from typing import Any, BinaryIO
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reel.version import __version__
-from reeld.memory import collect_rarely
 from reeld.search import index, touched
 from reeld.search.attached_log import OpenLog
 from reeld.store.connection import uri_of
@@ -35,6 +35,8 @@ VERSIONS = (__version__, index.VERSION, touched.VERSION)
 # The daemon and its clients come first. With the highest niceness, an index would fall behind for as long as others are
 # busy.
 _NICE = 5
+# Allocations before a look for garbage, of which a batch makes hardly any; Python's default is 700.
+_YOUNG = 20_000
 
 
 class Opening(NamedTuple):
@@ -60,7 +62,8 @@ def run_jobs() -> None:
         os.nice(_NICE)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")  # if memory runs out, the system ends this process before the daemon; on Linux only
-    collect_rarely()
+    gc.freeze()
+    gc.set_threshold(_YOUNG)
     received: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive, args=(requests, received), daemon=True).start()
     opening = received.get()

@@ -24,7 +24,6 @@ from reeld.search import finding, index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
 from reeld.search.filler import Filler
-from reeld.search.filling import Opening
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated, Text
 from reeld.store.connection_thread import ConnectionThread, Job, T
@@ -111,7 +110,7 @@ class Search:
         self._writer: ConnectionThread | None = None
         self._descriptor = -1
         self._turn = anyio.Lock()
-        self._filler = Filler(Opening(self.path, self._log, described))
+        self._filler = Filler(self.path, self._log, described)
         self.pages = HitPages(self)
         self.edits = EditPages(self)
 

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import logging
 import os
 import pickle
 import signal
@@ -157,7 +156,7 @@ async def test_a_process_that_is_killed(tmp_path: Path, caplog: pytest.LogCaptur
         assert not search._filler.has_process
         assert not lives(killed)
     assert ["its process was ended by SIGKILL"] == [
-        record.getMessage().partition(": ")[2] for record in caplog.records if record.levelno >= logging.WARNING
+        record.getMessage().partition(": ")[2] for record in caplog.records if record.name == filler.__name__
     ]
 
 
@@ -193,7 +192,7 @@ async def test_a_process_that_is_of_no_use(
     async with filled(str(tmp_path / "reel.db")) as (_, search):
         assert not search._filler.has_process
     assert [said[why]] == [
-        record.getMessage().partition(": ")[2] for record in caplog.records if record.levelno >= logging.WARNING
+        record.getMessage().partition(": ")[2] for record in caplog.records if record.name == filler.__name__
     ]
 
 
