@@ -84,9 +84,10 @@ class Agents:
 
     def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
         """Return the agent, or a replacement for one that was changed here."""
-        number = 2
+        number, older = 2, list[str]()
         first = row
         while (beside := self._named.get(f"{name}@{number}")) is not None:
+            older.append(row.id)
             row, number = beside, number + 1
         if not row.alive:
             return None
@@ -94,5 +95,5 @@ class Agents:
             return Target(f"{name}@{number}", None, Log())
         log = read_log(self._pipeline, row.id, stored)
         if log.changed:
-            return Target(f"{name}@{number}", None, log, row.id, stored=stored)
-        return Target(row.name, row, log, stored=stored)
+            return Target(f"{name}@{number}", None, log, row.id, stored=stored, older=tuple(older))
+        return Target(row.name, row, log, stored=stored, older=tuple(older))

@@ -17,7 +17,7 @@ from reel.importing.adding.log import Log, id_before_number, ref_for
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.redactions import Redactions, may_be
-from reel.importing.adding.target import Target
+from reel.importing.adding.target import Target, read_log
 from reel.importing.adding.usages import replacing
 from reel.importing.adding.writer import Writer
 from reel.importing.id_tables import IdMap
@@ -53,6 +53,7 @@ class Conversation:
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         self._left = LeftBehind()
+        self._redacted_before: list[Redactions] | None = None
         # The message at which the agent was cloned from another one.
         self._cloned = 0
         self._redactions = Redactions(pipeline, target.row.id if target.row else target.origin, target.log)
@@ -127,7 +128,8 @@ class Conversation:
             self._begin()
         self._move()
         self.writer.flush()
-        self.writer.describe()
+        if self.writer.made or self._is_newest:
+            self.writer.describe()
 
     def _say(self, said: Said) -> None:
         if said.role != "system" or self._takes_prompt(said):
@@ -192,10 +194,22 @@ class Conversation:
         before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
         skipped = sum(len(part.blocks) for part in before)
         blocks = self._redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
+        for older in self._older() if blocks is None else ():
+            blocks = blocks or older.instead_of(said.role, parts, skipped, list)
         if blocks is None:
             return [block for part in parts for block in part.blocks]
         self.redacted += 1
         return blocks
+
+    def _older(self) -> list[Redactions]:
+        """Return what was redacted in the agents that the conversation went on in before: few were, so few are read."""
+        if self._redacted_before is None:
+            self._redacted_before = [
+                Redactions(self._pipeline, agent, read_log(self._pipeline, agent))
+                for agent in self._target.older
+                if self._pipeline.call(requests.history(agent, kinds=["redacted"], limit=1)).events
+            ]
+        return self._redacted_before
 
     def _beside(self, at: int | None) -> list[int]:
         """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""
@@ -241,8 +255,13 @@ class Conversation:
         It is impossible to go back to a message that does not end a command.
         """
         place = self._at
-        if self.writer.agent and place not in (None, self.log.tip) and self._newest == self.log.newest:
+        if self.writer.agent and place not in (None, self.log.tip) and self._is_newest:
             self.writer.return_to(place)
+
+    @property
+    def _is_newest(self) -> bool:
+        """Whether the source has the newest message of the conversation."""
+        return self._newest == self.log.newest
 
     def _place_of(self, ref: str) -> int | None:
         return self._places.get(ref) or self.log.place_of(ref)
@@ -373,11 +392,14 @@ class Conversation:
         elif not self.writer.agent:
             self._early.append(kept)
         else:
-            redacted = self._redactions.data_instead_of(kept.ref)
-            if redacted is not None:
-                kept = kept._replace(content=redacted[0], data=parse(redacted[1] or "{}"))
+            self._put_record(self._as_redacted(kept))
+
+    def _as_redacted(self, kept: Kept) -> Kept:
+        for redactions in (self._redactions, *self._older()):
+            if (said := redactions.data_instead_of(kept.ref)) is not None:
                 self.redacted += 1
-            self._put_record(kept)
+                return kept._replace(content=said[0], data=parse(said[1] or "{}"))
+        return kept
 
     def _put_record(self, kept: Kept, first: int | None = None) -> None:
         """Add a record; ``first`` is the first count of the answer whose tokens it counts again, if it does so."""

@@ -23,6 +23,7 @@ class Target(NamedTuple):
         origin: the agent to clone; empty for a new conversation.
         is_fork: whether the conversation is a fork that the tool made.
         stored: what the log says, if the source identifies messages by their position.
+        older: the agents that the conversation went on in before somebody changed them.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Target(NamedTuple):
     origin: str = ""
     is_fork: bool = False
     stored: Stored | None = None
+    older: tuple[str, ...] = ()
 
 
 def read_log(pipeline: Commands, agent: str, stored: Stored | None = None) -> Log:

@@ -97,6 +97,45 @@ def test_a_conversation_that_was_changed(client: Client, tmp_path: Path, *, by_t
 
 
 @pytest.mark.parametrize("by_text", [True, False])
+def test_a_later_import_of_a_conversation_that_was_changed(client: Client, tmp_path: Path, *, by_text: bool) -> None:
+    """What it takes over from the source then is redacted as well, in whichever conversation that was done."""
+    made = Transcript("s").user("u1", "List").answer("a1", "Yes.", "m1").user("u2", f"It is {SECRET}.")
+    made.answer("a2", "No.", "m2").user("u3", "Again", after="a1").answer("a3", "Done.", "m3")
+    path, watch = tmp_path / "s.jsonl", Import(client, "claude-code", tmp_path, tmp_path / "seen")
+    for number in (4, 6):
+        path.write_text("".join(made.lines()[:number]))
+        watch.look()
+        if number == 4:
+            client.add("claude-code/s", "Thanks")
+            seqs = [event["seq"] for event in client.iter_history("claude-code/s") if event.get("ref") == "u2"]
+            what: dict[str, Any] = {"text": SECRET} if by_text else {"seqs": seqs}
+            client.call(requests.redact("claude-code/s", **what))
+    Import(client, "claude-code", tmp_path, tmp_path / "again").look()
+
+    said = [record["content"] for record in client.iter_conversation("claude-code/s@2")]
+    events = json.dumps([event for n in ("", "@2") for event in client.iter_history(f"claude-code/s{n}")])
+    watch.purge("claude-code/s")
+    assert (False, ["List", "Yes.", "Again", "Done."]) == (SECRET in events, said)
+
+
+def test_an_older_copy_describes_nothing(client: Client, tmp_path: Path) -> None:
+    """The tags and the title are those of the file with the newest message, however often both are read."""
+    watch, made = Import(client, "claude-code", tmp_path, tmp_path / "seen"), Transcript("s").user("u1", "List")
+    for name, model in (("old", "one"), ("new", "two")):
+        made.answer(f"a{model}", "Yes", f"m{model}")
+        made.records[-1]["message"]["model"] = model
+        (tmp_path / name).mkdir()
+        made.write(tmp_path / name / "s.jsonl")
+    watch.look()
+    before = client.agent("claude-code/s")
+    Import(client, "claude-code", tmp_path, tmp_path / "again").look()
+
+    after = client.agent("claude-code/s")
+    watch.purge("claude-code/s")
+    assert ("two", before.head, before.tags) == (after.tags["model"], after.head, after.tags)
+
+
+@pytest.mark.parametrize("by_text", [True, False])
 def test_a_redaction_in_a_fork(client: Client, tmp_path: Path, *, by_text: bool) -> None:
     """One of what it inherited counts where that is from."""
     session = Session(client, tmp_path)
