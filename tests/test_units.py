@@ -84,6 +84,11 @@ def test_systemd_understands_them(units: Path) -> None:
     assert (0, "") == (ran.returncode, ran.stderr)
 
 
+def test_the_daemon_outlives_its_processes(units: Path) -> None:
+    """If memory runs out and the process that fills the search index has to go, systemd does not stop the daemon."""
+    assert "OOMPolicy=continue" in (units / "reeld.service").read_text().splitlines()
+
+
 @_needs_systemd
 def test_exposure(units: Path) -> None:
     """The daemon and the import have no more privileges than when this figure was written."""

@@ -13,6 +13,8 @@ def main() -> int:
         from reeld.search.filling import run_jobs  # noqa: PLC0415 - it takes long, and signals may come meanwhile
 
         run_jobs()
+    except BrokenPipeError:
+        pass  # the daemon is gone, and wants no outcome
     except Exception as error:
         print(f"reeld: the process that fills the search index failed: {error!r}", file=sys.stderr)  # noqa: T201 - it has no log
     return 1

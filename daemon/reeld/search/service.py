@@ -209,6 +209,7 @@ class Search:
     async def begin_again(self) -> None:
         """Remove the index, which is built again: the log has changed."""
         async with self._turn:
+            await self._filler.end()  # it may have in its memory what the log no longer has
             self._remove()
 
     async def _try(self, job: Job[None]) -> bool:

@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import sqlite3
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -196,6 +197,21 @@ async def test_a_process_that_is_of_no_use(
     ]
 
 
+def test_a_daemon_that_wants_no_outcome_any_more(tmp_path: Path) -> None:
+    """The process of a daemon that was killed ends without a word, also if it was about to answer."""
+    command, place = [sys.executable, "-P", "-m", "reeld.search"], tmp_path / "search.db"
+    place.touch()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(pickle.dumps(filling.Opening(str(place), "", Described(), ())))
+        process.stdin.flush()
+
+        assert b"" == process.stderr.read()
+
+
 async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends, and the thread does what is little."""
     async with filled(str(tmp_path / "reel.db")) as (store, search):
@@ -240,6 +256,15 @@ async def test_an_erasure_ends_the_process(tmp_path: Path) -> None:
 
     assert not alive
     assert [] == found
+
+
+async def test_an_index_that_is_built_again(tmp_path: Path) -> None:
+    """The process ends before it is removed: it has had what the log no longer has."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search):
+        had_it = process_of(search)
+        await search.begin_again()
+
+        assert not lives(had_it)
 
 
 async def test_an_index_that_was_replaced(tmp_path: Path) -> None:
