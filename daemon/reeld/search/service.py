@@ -42,6 +42,8 @@ _DELAY = 0.2
 # behind is found soon.
 _RESTS = 3.0
 _LEAST_RESTS = 0.5
+# Seconds of a batch that count: one that took longer had to wait, as for a process that somebody stopped.
+_LONGEST = 2.0
 # Seconds until the log on a server that restarts is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
@@ -396,7 +398,7 @@ def pause_after(seconds: float, written: int, indexed: int) -> float:
         written: how many events others wrote during the batch.
         indexed: how many events the batch had.
     """
-    return seconds * max(_LEAST_RESTS, _RESTS * min(1.0, written / max(1, indexed))) if written else 0.0
+    return min(seconds, _LONGEST) * max(_LEAST_RESTS, _RESTS * min(1.0, written / max(1, indexed))) if written else 0.0
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:

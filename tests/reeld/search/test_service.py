@@ -78,6 +78,11 @@ def test_who_writes_comes_first() -> None:
     assert pytest.approx([0, 0.1, 0.3, 0.6, 0.6]) == pauses
 
 
+def test_a_batch_that_had_to_wait() -> None:
+    """The time for which somebody had stopped its process says nothing about how much others write."""
+    assert pause_after(2.0, 1000, 1000) == pause_after(120.0, 1000, 1000)
+
+
 async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
     """An erasure that begins while the index is being opened waits for that, and searching works afterwards."""
 
