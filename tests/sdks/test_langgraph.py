@@ -278,6 +278,30 @@ def test_what_others_add_and_take_back(saver: ReelSaver, client: Client, thread:
     ]
 
 
+def test_others_speak_before_the_graph_does(saver: ReelSaver, client: Client, thread: str) -> None:
+    """A graph that has only made notes so far reads what others say, as one that has spoken."""
+
+    def note(state: State) -> dict[str, Any]:
+        return {"notes": [f"{len(state['messages'])} said"]}
+
+    graph = chat(note, saver)
+    graph.invoke({"notes": ["one"]}, config_of(thread))
+    client.add(f"langgraph/{thread}", "theirs")
+    found = saver.get_tuple(config_of(thread))
+    assert found is not None
+    assert ["theirs"] == texts(found)
+    client.undo(f"langgraph/{thread}")
+    assert [] == graph.get_state(config_of(thread)).values["messages"]
+    client.redo(f"langgraph/{thread}")
+
+    graph.invoke({"notes": ["two"]}, config_of(thread))
+    done = graph.invoke({"messages": [lc.HumanMessage("mine")]}, config_of(thread))
+    assert ["one", "0 said", "two", "1 said", "2 said"] == done["notes"]
+    assert ["theirs", "mine"] == [message.text for message in done["messages"]]
+    shown = client.iter_conversation(f"langgraph/{thread}")
+    assert ["theirs", "mine"] == [message["content"] for message in shown]
+
+
 def test_what_others_add_during_a_run(
     saver: ReelSaver, new: Callable[..., ReelSaver], client: Client, thread: str
 ) -> None:

@@ -178,6 +178,8 @@ class Reader:
         state["channel_values"] = self._values(thread, checkpoint)
         if "messages" in data:
             state["channel_values"][self.key] = self.conversations.of(thread, space, checkpoint, is_live=is_live)
+        elif is_live and not space:
+            self._begin(thread, checkpoint, state)
         parent = checkpoint.parent
         return CheckpointTuple(
             config_of(thread_id, space, checkpoint.id),
@@ -186,6 +188,15 @@ class Reader:
             config_of(thread_id, space, parent) if parent else None,
             self._pending(thread, checkpoint),
         )
+
+    def _begin(self, thread: Thread, checkpoint: Checkpoint, state: dict[str, Any]) -> None:
+        """Put what others have said into a checkpoint whose graph has had no messages so far."""
+        versions = state["channel_versions"]
+        if self.key in versions or not isinstance(self.serde, JsonPlusSerializer):
+            return
+        if said := self.conversations.of(thread, "", checkpoint, is_live=True):
+            state["channel_values"][self.key] = said
+            versions[self.key] = max(versions.values(), default=1)
 
     def _values(self, thread: Thread, checkpoint: Checkpoint) -> dict[str, Any]:
         found = {}

@@ -87,7 +87,7 @@ class Conversations:
 
     def of(self, thread: Thread, space: str, checkpoint: Checkpoint, *, is_live: bool) -> Any:
         """Return the messages of a checkpoint; for the last one, include messages that others added since."""
-        found = checkpoint.data["messages"]
+        found = checkpoint.data.get("messages", {})
         is_newest = is_live and not space and thread.newest.get(space) is checkpoint
         if is_newest or checkpoint is thread.outset:
             path = self._in_turn(thread, self.current(thread))
