@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import reel
 from reel.base.errors import InvalidMessage, InvalidParams, Killed, NothingToUndo, NotRunning, TooLarge
 from reel.sync.client import Client
-from tests.daemon import Daemon
+from tests.daemon import Daemon, short_directory
 from tests.reel.importing.claude_samples import every_entry
 from tests.reel.importing.transcripts import Transcript, call
 from tests.thoroughness import SHARED
@@ -525,6 +526,29 @@ def test_the_daemon_is_killed_and_restarted(store: ReelSessionStore, daemon: Dae
     asyncio.run(run())
 
     assert load(store, key) == made.records
+
+
+def test_a_backup_is_restored(tmp_path: Path) -> None:
+    """An entry that is not in the backup is stored when it comes again, although others have written as much since."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        store, key = ReelSessionStore(socket=daemon.socket), new_key()
+        made = Transcript().user("u1", "Hi")
+        add(store, key, made)
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+            add(store, key, made.answer("a1", {"type": "text", "text": "Hello."}, "m1"))
+            head = client.agent(store.agent_name(key)).head
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            client.add(store.agent_name(key), ["theirs"] * (head - client.agent(store.agent_name(key)).head))
+
+            add(store, key, made)
+            shown = [message["content"] for message in client.iter_conversation(store.agent_name(key))]
+        assert "theirs" in shown
+        assert "Hello." in str(shown[-1])
+        store.close()
+        daemon.close()
 
 
 def test_an_interrupted_run(store: ReelSessionStore, client: Client) -> None:

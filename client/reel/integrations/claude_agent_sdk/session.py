@@ -42,6 +42,7 @@ class Session:
     """
 
     def __init__(self, client: Client, agent: AgentInfo, fields: dict[str, str]) -> None:
+        self._server = client.server
         transcript = transcript_of(client, agent)
         log = transcript.log
         log.head = agent.head
@@ -57,8 +58,8 @@ class Session:
         self._describe(transcript.own_entries())
 
     def is_open(self, client: Client) -> bool:
-        """Return whether it was read over this connection, rather than before a fork."""
-        return self._client is client
+        """Return whether it was read over the connection that is there now; behind another one may be a backup."""
+        return self._client is client and client.is_still(self._server)
 
     def add(self, entries: list[tuple[str, Json]]) -> None:
         """Add entries.
