@@ -37,6 +37,22 @@ def test_what_nothing_reaches(client: Client) -> None:
         client.messages("talk", at=gone.head)
 
 
+def test_a_redo_after_a_program_has_pruned(client: Client) -> None:
+    """A redo leads to what the program had when the undo was made, rather than at the end of the command."""
+    client.add("redone", ["one"], create=True)
+    said = client.add("redone", ["two"]).head
+    client.add("redone", [{"kind": "command", "data_json": '{"mine":1}'}])
+    client.prune("redone", before=1, records=[(said + 1, "{}")], gone=[(said, said)])
+    client.undo("redone")
+    client.redo("redone")
+    assert 2 == client.agent("redone").messages
+
+    undone = client.undo("redone")
+    client.prune("redone", before=1, gone=[(undone.head - 1, undone.head - 1)])
+    with pytest.raises(InvalidParams, match=f"what a program kept beside the conversation at {undone.head - 1} was"):
+        client.redo("redone")
+
+
 def test_what_a_program_misses(client: Client) -> None:
     """Nothing leads to where a program has pruned its records, and later copies of a message go with it."""
     client.add("kept", ["one"], create=True)

@@ -203,6 +203,34 @@ def test_what_others_lead_to(new: Callable[[], Any], client: Client, thread: str
     ]
 
 
+def test_a_question_that_is_undone_after_a_prune(daemon: Daemon, client: Client, thread: str, config: Any) -> None:
+    """A redo brings back the step that waits, although the checkpoint at the end of the redone command was pruned."""
+
+    def ask(state: State) -> dict[str, Any]:
+        return {"draft": interrupt(f"is {state['once']} right?")}
+
+    saver, other = (ReelSaver(socket=daemon.socket) for _ in range(2))
+    builder = StateGraph(State)
+    builder.add_node("guess", lambda _: {"once": "this"})
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "guess")
+    builder.add_edge("guess", "ask")
+    live = builder.compile(checkpointer=saver)
+    live.invoke({"messages": [HumanMessage("what is it?")]}, config)
+    saver.prune([thread])
+    before = live.get_state(config)
+    assert ("ask",) == before.next
+
+    client.undo(f"langgraph/{thread}")
+    assert () == live.get_state(config).next
+    client.redo(f"langgraph/{thread}")
+    for each in (live, builder.compile(checkpointer=other)):
+        assert before == each.get_state(config)
+    assert "yes" == live.invoke(Command(resume="yes"), config)["draft"]
+    saver.close()
+    other.close()
+
+
 def test_a_copy_that_is_pruned(new: Callable[[], Any], client: Client, thread: str, config: Any) -> None:
     """A clone loses what is its own; what it has from its source stays there, and so does the source."""
     live = new()

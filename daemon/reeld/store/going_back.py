@@ -110,4 +110,9 @@ def undo(connection: Connection, row: int, head: int, conversation: Conversation
 def redo(connection: Connection, row: int, head: int, conversation: Conversation) -> tuple[Undone, Way] | None:
     """Return the newest command that was undone and how to restore the state after it, or ``None``."""
     redone = queries.redo_target(connection, row, head)
-    return None if redone is None else (redone, way_to(connection, row, redone.command, conversation))
+    if redone is None:
+        return None
+    to = states.kept_position(connection, row, redone.command)
+    # A program goes back to what it had right before the undo: that may be more than at the end of the command.
+    require_there(connection, row, redone.undo - 1)
+    return redone, Way(to, reader(connection).takeover(to.tip, conversation))
