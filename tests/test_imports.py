@@ -1,6 +1,7 @@
 """The rules for imports: they point one way, and each library is used in one place."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -439,7 +440,10 @@ def test_a_start_is_thin() -> None:
         ("claude_agent_sdk", "claude_agent_sdk", "claude-agent-sdk", "claude-agent-sdk"),
         ("google_adk", "google.adk", "google-adk", "google-adk"),
         ("strands_agents", "strands", "strands-agents", "strands-agents"),
-        ("openhands_sdk", "openhands.sdk", "openhands-sdk", "openhands-sdk"),
+        pytest.param(
+            *("openhands_sdk", "openhands.sdk", "openhands-sdk", "openhands-sdk"),
+            marks=pytest.mark.skipif(sys.version_info < (3, 12), reason="it needs Python 3.12"),
+        ),
     ],
 )
 def test_an_integration_without_its_framework(module: str, framework: str, package: str, extra: str) -> None:
@@ -451,6 +455,17 @@ def test_an_integration_without_its_framework(module: str, framework: str, packa
         f"reel.integrations.{module} needs {package}, which is not installed; install it with: "
         f"{install_command(extra)}\n"
     ) == subprocess.check_output([sys.executable, "-c", code], text=True)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="all frameworks run on this Python")
+def test_an_integration_for_a_newer_python() -> None:
+    """The error says which Python the framework needs: its extra is empty with an older one."""
+    with pytest.raises(ImportError) as raised:
+        importlib.import_module("reel.integrations.openhands_sdk")
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert (
+        f"reel.integrations.openhands_sdk needs openhands-sdk, which needs Python 3.12 or newer; this is Python {here}"
+    ) == str(raised.value)
 
 
 def test_an_integration_with_another_version_of_its_framework(tmp_path: Path) -> None:

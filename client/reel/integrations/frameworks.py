@@ -21,12 +21,14 @@ class Framework(NamedTuple):
         package: the package that brings it.
         oldest: the oldest version that the adapter's tests pass with.
         newest: the newest one.
+        python: the oldest version of Python that it runs on, if our own is older.
     """
 
     module: str
     package: str
     oldest: str
     newest: str
+    python: tuple[int, int] = (3, 11)
 
     @property
     def tested(self) -> str:
@@ -43,7 +45,7 @@ FRAMEWORKS: Final = {
     "langgraph": Framework("langgraph", "langgraph", "1.1", "1.2"),
     "google-adk": Framework("google.adk", "google-adk", "2.10", "2.13"),
     "strands-agents": Framework("strands", "strands-agents", "1.0", "1.62"),
-    "openhands-sdk": Framework("openhands.sdk", "openhands-sdk", "1.58", "1.58"),
+    "openhands-sdk": Framework("openhands.sdk", "openhands-sdk", "1.58", "1.58", python=(3, 12)),
 }
 
 
@@ -65,6 +67,9 @@ def imported(extra: str) -> Iterator[None]:
 
 def _problem(extra: str, error: ImportError) -> str:
     module, framework = f"reel.integrations.{extra.replace('-', '_')}", FRAMEWORKS[extra]
+    if sys.version_info < framework.python:  # the extra is empty
+        needed, here = (".".join(map(str, each)) for each in (framework.python, sys.version_info[:2]))
+        return f"{module} needs {framework.package}, which needs Python {needed} or newer; this is Python {here}"
     if not _is_there(framework.module):
         return needs(module, framework.package, extra)
     found = _version(framework.module, framework.package)
