@@ -6,12 +6,14 @@ replaces what follows that. All of it remains in the log.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from reel import requests
 from reel.base.errors import InvalidParams
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import fit_messagepack
+from reel.importing.adding.agents import SOURCE
 from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
 from reel.importing.adding.log import Log, id_before_number, ref_for
 from reel.importing.adding.masking import known_again
@@ -128,7 +130,7 @@ class Conversation:
             self._begin()
         self._move()
         self.writer.flush()
-        if self.writer.made or self._is_newest:
+        if self.writer.made or (self._is_newest and not self._is_copy):
             self.writer.describe()
 
     def _say(self, said: Said) -> None:
@@ -262,6 +264,14 @@ class Conversation:
     def _is_newest(self) -> bool:
         """Whether the source has the newest message of the conversation."""
         return self._newest == self.log.newest
+
+    @property
+    def _is_copy(self) -> bool:
+        """Whether the source says nothing new, and the conversation is from another file, which is still there."""
+        row = self._target.row
+        place = row.tags.get(SOURCE, "") if row is not None else ""
+        is_other = self.writer.describing.tags.get(SOURCE, place) != place
+        return is_other and self.log.head <= self._had and Path(place).is_file()
 
     def _place_of(self, ref: str) -> int | None:
         return self._places.get(ref) or self.log.place_of(ref)

@@ -56,7 +56,7 @@ class Describing:
     def __init__(self, conversation: str, row: replies.AgentRow | None) -> None:
         self._conversation = conversation
         # What the source says.
-        self._title, self._tags = "", dict[str, str]()
+        self._title, self.tags = "", dict[str, str]()
         # What the agent has, and the tags of it that stay whatever the source says.
         self._old_title, self._old_tags = (row.title or "", row.tags) if row else ("", {})
         self._staying = row.tags if row else {}
@@ -66,13 +66,13 @@ class Describing:
     def take(self, about: About) -> None:
         """Take what the source says; later words count."""
         self._title = about.title or self._title
-        self._tags |= about.tags
+        self.tags |= about.tags
 
     def create(self, agent: str, *, is_fork: bool) -> Call[replies.AgentInfo]:
         """Return the command that creates the agent, with what is known by now."""
         self._is_created = True
         self._old_title = "" if is_fork else self._title
-        self._old_tags = {TAG: self._conversation, **self._tags}
+        self._old_tags = {TAG: self._conversation, **self.tags}
         return requests.create(agent, title=self._title or None, tags=self._old_tags)
 
     def clone(self, info: replies.AgentInfo, *, is_fork: bool) -> None:
@@ -92,7 +92,7 @@ class Describing:
         is_told = by_person.follows_title and not has_marker(self._old_title)
         follows = not self._old_title or self._is_created or is_told
         title = self._title if follows and anonymous(self._title) != anonymous(self._old_title) else ""
-        told = {name: value for name, value in self._tags.items() if name not in by_person.own}
+        told = {name: value for name, value in self.tags.items() if name not in by_person.own}
         redacted = {name: value for name, value in self._old_tags.items() if has_marker(value)}
         tags = {**self._staying, TAG: self._conversation, **told, **redacted}
         is_new = tags_with(tags, anonymous) != tags_with(self._old_tags, anonymous)

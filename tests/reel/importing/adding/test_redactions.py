@@ -121,9 +121,10 @@ def test_a_later_import_of_a_conversation_that_was_changed(client: Client, tmp_p
 def test_an_older_copy_describes_nothing(client: Client, tmp_path: Path) -> None:
     """The tags and the title are those of the file with the newest message, however often both are read."""
     watch, made = Import(client, "claude-code", tmp_path, tmp_path / "seen"), Transcript("s").user("u1", "List")
-    for name, model in (("old", "one"), ("new", "two")):
-        made.answer(f"a{model}", "Yes", f"m{model}")
-        made.records[-1]["message"]["model"] = model
+    for name, model in (("old", "one"), ("new", "two"), ("same", "two")):
+        if name != "same":
+            made.answer(f"a{model}", "Yes", f"m{model}")
+            made.records[-1]["message"]["model"] = model
         (tmp_path / name).mkdir()
         made.write(tmp_path / name / "s.jsonl")
     watch.look()

@@ -154,3 +154,18 @@ def test_a_thread_of_a_program(tmp_path: Path, meta: dict[str, Any], run: str | 
     (source,) = TOOL.discover(tmp_path).sources
 
     assert run == [step.tags.get("run") for step in TOOL.open(source).steps() if isinstance(step, About)][-1]
+
+
+def test_copies_of_a_rollout(tmp_path: Path) -> None:
+    """All are read, the largest one last; that one is the history of a fork."""
+    origin = _origin()
+    fork = _numbered(Lines(_B, forked_from_id=_A, history_base=_base(_A, origin, 3, 3)).said("user", "Other"), 3)
+    whole = origin.write(tmp_path / "a" / f"rollout-2026-08-01T10-00-00-{_A}.jsonl")
+    fork.write(tmp_path / "a" / f"rollout-2026-08-01T11-00-00-{_B}.jsonl")
+    cut = tmp_path / "b" / whole.name
+    cut.parent.mkdir()
+    cut.write_bytes(whole.read_bytes()[:40])
+    found = TOOL.discover(tmp_path)
+
+    assert ([], [str(cut), str(whole)]) == (found.problems, [source.path for source in found.sources[:2]])
+    assert ["One", "1", "Other"] == _texts(found.sources[2])

@@ -1,7 +1,7 @@
 """Codex: a file of JSON lines for each thread, the rollout, by year, month and day."""
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,20 +39,23 @@ def _discover(root: Path) -> Found:
     """Find the rollouts; a copy of another thread's beginning comes after that thread."""
     problems: list[Problem] = []
     roots = [root / place for place in _PLACES if (root / place).is_dir()] or [root]
-    found: dict[str, _File] = {}
+    found: dict[str, list[_File]] = {}
     for below in roots:
         for entry in files_below(below, SUFFIXES, problems):
             if not entry.path.name.startswith("rollout-") and entry.path != below.resolve():
                 continue
             file = _file(entry, problems)
-            key = file.segment or file.thread
-            # A compressed rollout may still have its original beside it.
-            if key not in found or not entry.path.name.endswith(COMPRESSED):
-                found[key] = file
-    files = {key: (str(file.entry.path), file.meta) for key, file in found.items()}
+            found.setdefault(file.segment or file.thread, []).append(file)
+    for key, copies in found.items():
+        # A compressed rollout may still have its original beside it.
+        originals = [file for file in copies if not file.entry.path.name.endswith(COMPRESSED)]
+        found[key] = sorted(originals or copies, key=lambda file: file.entry.size)
+    # A rollout only grows: of copies, the largest one has all of it.
+    files = {key: (str(copies[-1].entry.path), copies[-1].meta) for key, copies in found.items()}
     # The segments of a thread, in the order of the times in their names, follow its beginning.
     ordered = sorted(
-        found.values(), key=lambda file: (bool(file.segment), file.entry.path.name if file.segment else "")
+        chain.from_iterable(found.values()),
+        key=lambda file: (bool(file.segment), file.entry.path.name if file.segment else ""),
     )
     names = _names_of(root)
     sources = [_source(file, files, names, problems) for file in ordered]
