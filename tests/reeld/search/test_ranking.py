@@ -17,10 +17,19 @@ from reeld.search.planning import Plan
 from reeld.search.query import parse_query
 from reeld.search.ranking import Freshness, Ranked, Stretch
 from reeld.store.schema import prepare as prepare_log
+from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
 
 ALL = 1 << 60
 WORDS = ("tape", "deck", "tapes", "getUserName", "user", "name", "修复认证", "rare", "the")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _time_for_all() -> Iterator[None]:
+    """Look through all volumes, also on a busy machine, unless a test is about the limit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "_SECONDS", PATIENCE)
+        yield
 
 
 class Index:
