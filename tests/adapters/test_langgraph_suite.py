@@ -24,7 +24,7 @@ OF_1_1 = {
     "large_cases": ("weather_subgraph",),
     "large_cases_async": ("weather_subgraph",),
     "pregel": ("imp_nested",),
-    "pregel_async": ("imp_exception",),
+    "pregel_async": ("imp_exception", "imp_nested"),
 }
 
 
