@@ -71,8 +71,8 @@ OF_others := -m 'not large' tests $(call BUT,$(UNITS) $(CRASHES) tests/editors t
 PROCESSES := $(addprefix check-,editors serving command daemon ends crashes client thorough others)
 
 check: lint  ## run everything that a change must pass (about ten minutes on two cores)
-	# As many at a time as there are cores. What takes most memory and has the fewest tests comes first.
-	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target large types sdks $(PROCESSES) coverage
+	@# What takes most memory comes first, beside what takes little. After a failure the rest still runs: to see all at once.
+	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target --keep-going large types sdks $(PROCESSES) coverage
 
 check-%: $(READY)
 	$(BIN)/pytest -q $(OF_$*)
