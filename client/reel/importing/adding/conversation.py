@@ -5,26 +5,22 @@ continuing an existing conversation are the same operation: the next message is 
 replaces what follows that. All of it remains in the log.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from reel import requests
-from reel.base.errors import InvalidParams
-from reel.base.strict_json import Json, encode, parse
-from reel.base.values import fit_messagepack
+from reel.base.strict_json import Json, encode
 from reel.importing.adding.agents import SOURCE
-from reel.importing.adding.left_behind import LeftBehind, blocks_in, pieces_of
-from reel.importing.adding.log import Log, id_before_number, ref_for
-from reel.importing.adding.masking import known_again
+from reel.importing.adding.left_behind import LeftBehind, pieces_of
+from reel.importing.adding.log import Log, ref_for
 from reel.importing.adding.pipeline import Commands
-from reel.importing.adding.redactions import Redactions, may_be
-from reel.importing.adding.target import Target, read_log
+from reel.importing.adding.recognition import Recognition
+from reel.importing.adding.redactions import Redactions
+from reel.importing.adding.target import Target
 from reel.importing.adding.usages import replacing
 from reel.importing.adding.writer import Writer
 from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
-from reel.importing.values import AS_WRITTEN
 
 # How many messages before the first answer are said again after a prompt that was found after them.
 _OPENING = 100
@@ -46,19 +42,17 @@ class Conversation:
         self.name = name
         self._target = target
         self.writer = Writer(pipeline, source, name, target, careful=careful)
+        self.redactions = Redactions(pipeline, target)
         # How many messages were there already.
         self.known = 0
-        # How many steps are stored as they were redacted here.
-        self.redacted = 0
         # The lines of messages that say something else than when they were imported.
         self.changed: list[int] = []
         # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
         self._places = IdMap()
         self._left = LeftBehind()
-        self._redacted_before: list[Redactions] | None = None
         # The message at which the agent was cloned from another one.
         self._cloned = 0
-        self._redactions = Redactions(pipeline, target.row.id if target.row else target.origin, target.log)
+        self._recognition = Recognition(pipeline, self.writer, target)
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         # The head of the log before anything was added.
@@ -150,13 +144,14 @@ class Conversation:
         return not is_late and (place is None or place != self._base)
 
     def _read(self, said: Said) -> None:
-        said = self._named(said)
+        said = self._recognition.named(said)
         begins = said.role == "system" and self._at == self._base
         if said.role == "system":
             self._prompt = said
         at = self._at
         place, parts = self._known_parts(said.parts)
-        if parts and said.role != "system" and (whole := self._whole(said.role, parts)) is not None:
+        had = self._had_after() if parts and said.role != "system" else []
+        if (whole := self._recognition.whole(said.role, parts, had)) is not None:
             place, parts = whole, ()
         known = said.parts[: len(said.parts) - len(parts)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
@@ -195,23 +190,8 @@ class Conversation:
         """
         before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
         skipped = sum(len(part.blocks) for part in before)
-        blocks = self._redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
-        for older in self._older() if blocks is None else ():
-            blocks = blocks or older.instead_of(said.role, parts, skipped, list)
-        if blocks is None:
-            return [block for part in parts for block in part.blocks]
-        self.redacted += 1
-        return blocks
-
-    def _older(self) -> list[Redactions]:
-        """Return what was redacted in the agents that the conversation went on in before: few were, so few are read."""
-        if self._redacted_before is None:
-            self._redacted_before = [
-                Redactions(self._pipeline, agent, read_log(self._pipeline, agent))
-                for agent in self._target.older
-                if self._pipeline.call(requests.history(agent, kinds=["redacted"], limit=1)).events
-            ]
-        return self._redacted_before
+        blocks = self.redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
+        return [block for part in parts for block in part.blocks] if blocks is None else blocks
 
     def _beside(self, at: int | None) -> list[int]:
         """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""
@@ -279,48 +259,11 @@ class Conversation:
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self._place_of_part(parts[number - 1])
+            place = self._recognition.place_of(parts[number - 1])
             if place is not None:
                 self._at = place
                 return place, parts[number:]
         return None, parts
-
-    def _place_of_part(self, part: Part) -> int | None:
-        """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
-        place = self.log.place_of(part.ref)
-        return self._unfinished(part.ref, part.blocks) if place is None else place
-
-    def _unfinished(self, ref: str, blocks: list[Json]) -> int | None:
-        """Return the place of the message that ends with blocks, and was taken to be unfinished.
-
-        Args:
-            ref: the id of the part that ends with them, if it is finished.
-            blocks: the blocks.
-        """
-        said = None
-        for place in self.log.unfinished_of(id_before_number(ref)) if self.log.unfinished else ():
-            said = said or _comparable(blocks)
-            stored = _comparable(self._stored([place])[-len(blocks) :])
-            if may_be(said, stored) if self.log.was_redacted(place) else said == stored:
-                return place
-        return None
-
-    def _named(self, said: Said) -> Said:
-        """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
-        parts = [part for part in said.parts if part.ref.endswith(AS_WRITTEN)]
-        return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
-
-    def _numbered(self, part: Part) -> Part:
-        if not part.ref.endswith(AS_WRITTEN):
-            return part
-        ref = part.ref.removesuffix(AS_WRITTEN)
-        known = self._unfinished(ref, part.blocks)
-        if known is not None:
-            return part._replace(ref=self.log.unfinished[known])
-        name, number = f"{id_before_number(ref)}{AS_WRITTEN}", 1
-        while self.log.place_of(f"{name}{number}") is not None:
-            number += 1
-        return part._replace(ref=f"{name}{number}")
 
     def _settled(
         self, said: Said, place: int, rest: tuple[Part, ...], at: int | None
@@ -342,11 +285,12 @@ class Conversation:
         if not rest and instead is None:
             self._left.add(left, said.parts[-1].ref)
             return place, ()
-        stored = self._stored(pieces) if self.log.is_redacted else None
+        stored = self._recognition.stored(pieces) if self.log.is_redacted else None
         if stored is not None and rest and len(stored) != sum(len(part.blocks) for part in said.parts[: -len(rest)]):
             return place, rest  # nobody can tell which blocks of the source these are
         self._at = before if instead is None else at
-        if rest and (whole := self._whole(said.role, said.parts, besides=(*pieces, *left))) is not None:
+        others = [other for other in self._had_after() if other not in (*pieces, *left)] if rest else []
+        if (whole := self._recognition.whole(said.role, said.parts, others)) is not None:
             return whole, ()
         last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
         self._left.add((*pieces, *left), last.ref if rest else instead or "")
@@ -357,44 +301,9 @@ class Conversation:
             return None, (last._replace(blocks=stored + [block for part in rest for block in part.blocks]),)
         return None, (*said.parts[:-1], last)
 
-    def _stored(self, places: list[int]) -> list[Json]:
-        """Return the blocks that messages have in the log, of the last one first: words in it may be redacted."""
-        self.writer.flush()
-        agent = self.writer.agent or self._target.origin
-        calls = [requests.history(agent, since=place - 1, limit=1, inherited=True) for place in reversed(places)]
-        return [block for call in calls for event in self._pipeline.call(call).events for block in blocks_in(event)]
-
-    def _whole(self, role: str, parts: tuple[Part, ...], besides: tuple[int, ...] = ()) -> int | None:
-        """Return the place of the message that begins with these parts, if the log had it before; ``None`` if not.
-
-        A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
-        the id of its last one.
-
-        Args:
-            role: of the message.
-            parts: its parts.
-            besides: messages that it is not.
-        """
-        following = self.log.following(self._at, self._had) if (self._at or 0) < self._had else []
-        following = [place for place in following if place not in besides]
-        blocks = _comparable([block for part in parts for block in part.blocks]) if following else []
-        for place in following:
-            for message in self._messages_at(place):
-                content = message["content"]
-                if role != message["role"] or len(blocks) >= len(content):
-                    continue
-                stored = _comparable(content[: len(blocks)])
-                if blocks == stored or (self.log.was_redacted(place) and may_be(blocks, stored)):
-                    return place
-        return None
-
-    def _messages_at(self, place: int) -> Sequence[Any]:
-        """Return the message at a place; none if what the conversation was there was pruned."""
-        try:
-            page = self._pipeline.call(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place))
-        except InvalidParams:
-            return ()
-        return [*page.messages]
+    def _had_after(self) -> list[int]:
+        """Return the messages that the log had before, and that follow the place where the source is."""
+        return self.log.following(self._at, self._had) if (self._at or 0) < self._had else []
 
     def _keep(self, kept: Kept) -> None:
         if (place := self.log.place_of(kept.ref)) is not None:
@@ -402,14 +311,7 @@ class Conversation:
         elif not self.writer.agent:
             self._early.append(kept)
         else:
-            self._put_record(self._as_redacted(kept))
-
-    def _as_redacted(self, kept: Kept) -> Kept:
-        for redactions in (self._redactions, *self._older()):
-            if (said := redactions.data_instead_of(kept.ref)) is not None:
-                self.redacted += 1
-                return kept._replace(content=said[0], data=parse(said[1] or "{}"))
-        return kept
+            self._put_record(self.redactions.of_record(kept))
 
     def _put_record(self, kept: Kept, first: int | None = None) -> None:
         """Add a record; ``first`` is the first count of the answer whose tokens it counts again, if it does so."""
@@ -429,7 +331,7 @@ class Conversation:
             self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
 
     def _compact(self, step: Compacted) -> None:
-        step = step._replace(summary=self._named(step.summary))
+        step = step._replace(summary=self._recognition.named(step.summary))
         name = step.summary.parts[0].ref
         prompt, self._at = self._prompt_in_force(name), self._base
         if prompt is not None:
@@ -485,8 +387,3 @@ class Conversation:
         early, self._early = self._early, []
         for kept in early:
             self._keep(kept)
-
-
-def _comparable(blocks: list[Any]) -> list[Json]:
-    """Return blocks that are equal if they say the same, whatever was done with their secrets."""
-    return [fit_messagepack(block)[0] for block in known_again(blocks)]

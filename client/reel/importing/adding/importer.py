@@ -304,9 +304,9 @@ class Importer:
 
 def _outcome(conversation: Conversation, step: Step) -> str:
     """Add a step to a conversation, and return what became of it."""
-    known, redacted = conversation.known, conversation.redacted
+    known, redacted = conversation.known, conversation.redactions.count
     conversation.take(step)
-    if conversation.redacted > redacted:
+    if conversation.redactions.count > redacted:
         return REDACTED
     return KNOWN if conversation.known > known else STORED
 

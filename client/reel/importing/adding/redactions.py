@@ -6,15 +6,17 @@ message that may be the same one: under the id that it would have had, of the sa
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from reel import requests
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json, encode, parse
 from reel.importing.adding.left_behind import blocks_in
 from reel.importing.adding.log import Log, id_at_end
 from reel.importing.adding.markers import MARKER, has_marker
 from reel.importing.adding.pipeline import Commands
-from reel.importing.steps import Part
+from reel.importing.adding.target import Target, read_log
+from reel.importing.steps import Kept, Part
 from reel.said.kinds import ROLES
 
 # What the daemon made of texts, files and blocks of a provider has become a text.
@@ -23,11 +25,61 @@ _IN_RECORD = "/"
 
 
 class Redactions:
-    """What the log says instead of what was redacted in it.
+    """What was redacted of a conversation: in its log, and in those that it went on in before somebody changed them.
 
     Args:
         pipeline: the connection.
-        agent: the agent whose log it is; empty if there is none yet.
+        target: where the conversation is written.
+    """
+
+    def __init__(self, pipeline: Commands, target: Target) -> None:
+        self._pipeline = pipeline
+        self._older = target.older
+        # How many messages and records of the source were redacted, as far as it was asked.
+        self.count = 0
+        agent = target.row.id if target.row else target.origin
+        self._own = _RedactionsOfLog(pipeline, agent, target.log)
+
+    def instead_of(
+        self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
+    ) -> list[Json] | None:
+        """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
+
+        Args:
+            role: of the message.
+            parts: its parts.
+            skipped: how many of its blocks are before these.
+            following: returns the messages that follow the same one in the log.
+        """
+        blocks = self._own.instead_of(role, parts, skipped, following)
+        older = (each.instead_of(role, parts, skipped, list) for each in self._of_older) if blocks is None else ()
+        found = blocks or next(filter(None, older), None)
+        self.count += found is not None
+        return found
+
+    def of_record(self, kept: Kept) -> Kept:
+        """Return a record as it is stored."""
+        for each in (self._own, *self._of_older):
+            if (said := each.data_instead_of(kept.ref)) is not None:
+                self.count += 1
+                return kept._replace(content=said[0], data=parse(said[1] or "{}"))
+        return kept
+
+    @cached_property
+    def _of_older(self) -> list["_RedactionsOfLog"]:
+        return [
+            _RedactionsOfLog(self._pipeline, agent, read_log(self._pipeline, agent))
+            for agent in self._older
+            if self._pipeline.call(requests.history(agent, kinds=["redacted"], limit=1)).events
+        ]
+
+
+class _RedactionsOfLog:
+    """What a log says instead of what was redacted in it.
+
+    Args:
+        pipeline: the connection.
+        agent: the agent whose log it is, or an empty text if there is no such agent yet.
         log: the log, as it was before anything was added.
     """
 
@@ -45,24 +97,15 @@ class Redactions:
     def instead_of(
         self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
     ) -> list[Json] | None:
-        """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
-
-        Args:
-            role: of the message.
-            parts: its parts.
-            skipped: how many of its blocks are before these.
-            following: returns the messages that follow the same one in the log.
-        """
+        """Return what is stored instead of the blocks of a message; see :meth:`Redactions.instead_of`."""
         if not self._log.is_redacted:
             return None
         blocks = [block for part in parts for block in part.blocks]
         made = self._known(parts, blocks)
-        unfinished = {place: id_at_end(ref) for place, ref in self._log.unfinished.items()}
-        halves = {place: ref for place, ref in unfinished.items() if self._log.was_redacted(place)}
-        refs = {id_at_end(part.ref) for part in parts} if halves else set()
+        refs = {id_at_end(part.ref) for part in parts} if self._halves else set()
         records = {ref.partition(_IN_RECORD)[0] for ref in refs}
-        beside = set(following()) if halves else set()
-        for place, ref in halves.items():
+        beside = set(following()) if self._halves else set()
+        for place, ref in self._halves.items():
             is_same = ref in refs
             is_near = is_same or ref.partition(_IN_RECORD)[0] in records or place in beside
             if is_near and role == self._role_at(place):
@@ -75,6 +118,12 @@ class Redactions:
         if place is None or not self._log.was_redacted(place):
             return None
         return next(((event["content"], event["data_json"]) for event in self._events_at(place)), None)
+
+    @cached_property
+    def _halves(self) -> dict[int, str]:
+        """The unfinished messages that were redacted, and the ids that they would have had."""
+        unfinished = self._log.unfinished.items()
+        return {place: id_at_end(ref) for place, ref in unfinished if self._log.was_redacted(place)}
 
     def _known(self, parts: tuple[Part, ...], blocks: list[Json]) -> list[Json]:
         """Return blocks with those that the log has redacted under the ids of their parts."""

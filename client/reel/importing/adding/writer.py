@@ -40,7 +40,7 @@ class Writer:
         self._careful = careful
         self.log = target.log
         self.describing = Describing(name, target.row)
-        # The agent; empty if there is none yet. And the name of one that was made.
+        # The id of the agent, an empty text until it is made, and the name of one that was made here.
         self.agent = target.row.id if target.row else ""
         self.made = ""
         # How many messages were accepted.

@@ -1,0 +1,122 @@
+"""Which message of a log a message of a source is, if neither says the same id of it.
+
+A tool writes an answer part by part. The log may have the first parts of it as an answer that is not finished, under
+an id of its own. And a copy of a source may end with the first parts of what the log has as a whole. Both are known by
+what they say, whatever was done with their secrets. Words that were redacted may have been any.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reel import requests
+from reel.base.errors import InvalidParams
+from reel.base.strict_json import Json
+from reel.base.values import fit_messagepack
+from reel.importing.adding.left_behind import blocks_in
+from reel.importing.adding.log import Log, id_before_number
+from reel.importing.adding.masking import known_again
+from reel.importing.adding.pipeline import Commands
+from reel.importing.adding.redactions import may_be
+from reel.importing.adding.target import Target
+from reel.importing.adding.writer import Writer
+from reel.importing.steps import Part, Said
+from reel.importing.values import AS_WRITTEN
+
+
+class Recognition:
+    """Knows messages again by what they say.
+
+    Args:
+        pipeline: the connection.
+        writer: writes the log.
+        target: where it is written.
+    """
+
+    def __init__(self, pipeline: Commands, writer: Writer, target: Target) -> None:
+        self._pipeline = pipeline
+        self._writer = writer
+        self._origin = target.origin
+
+    @property
+    def _log(self) -> Log:
+        return self._writer.log
+
+    def place_of(self, part: Part) -> int | None:
+        """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
+        place = self._log.place_of(part.ref)
+        return self._unfinished(part.ref, part.blocks) if place is None else place
+
+    def named(self, said: Said) -> Said:
+        """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
+        parts = [part for part in said.parts if part.ref.endswith(AS_WRITTEN)]
+        return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
+
+    def stored(self, places: list[int]) -> list[Json]:
+        """Return the blocks that messages have in the log, of the last one first: words in it may be redacted."""
+        self._writer.flush()
+        agent = self._writer.agent or self._origin
+        calls = [requests.history(agent, since=place - 1, limit=1, inherited=True) for place in reversed(places)]
+        return [block for call in calls for event in self._pipeline.call(call).events for block in blocks_in(event)]
+
+    def whole(self, role: str, parts: tuple[Part, ...], among: Sequence[int]) -> int | None:
+        """Return the place of the message that begins with these parts; ``None`` if there is none.
+
+        A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
+        the id of its last one.
+
+        Args:
+            role: of the message.
+            parts: its parts.
+            among: where it may be.
+        """
+        blocks = _comparable([block for part in parts for block in part.blocks]) if among else []
+        for place in among:
+            for message in self._messages_at(place):
+                content = message["content"]
+                if role != message["role"] or len(blocks) >= len(content):
+                    continue
+                if self._is_same(blocks, content[: len(blocks)], place):
+                    return place
+        return None
+
+    def _numbered(self, part: Part) -> Part:
+        if not part.ref.endswith(AS_WRITTEN):
+            return part
+        ref = part.ref.removesuffix(AS_WRITTEN)
+        known = self._unfinished(ref, part.blocks)
+        if known is not None:
+            return part._replace(ref=self._log.unfinished[known])
+        name, number = f"{id_before_number(ref)}{AS_WRITTEN}", 1
+        while self._log.place_of(f"{name}{number}") is not None:
+            number += 1
+        return part._replace(ref=f"{name}{number}")
+
+    def _unfinished(self, ref: str, blocks: list[Json]) -> int | None:
+        """Return the place of the message that ends with blocks, and was taken to be unfinished.
+
+        Args:
+            ref: the id of the part that ends with them, if it is finished.
+            blocks: the blocks.
+        """
+        places = self._log.unfinished_of(id_before_number(ref)) if self._log.unfinished else []
+        said = _comparable(blocks) if places else []
+        same = (place for place in places if self._is_same(said, self.stored([place])[-len(blocks) :], place))
+        return next(same, None)
+
+    def _is_same(self, said: list[Json], stored: list[Any], place: int) -> bool:
+        """Return whether comparable blocks are what a message in the log has, or had before words were redacted."""
+        comparable = _comparable(stored)
+        return may_be(said, comparable) if self._log.was_redacted(place) else said == comparable
+
+    def _messages_at(self, place: int) -> Sequence[Any]:
+        """Return the message at a place; none if what the conversation was there was pruned."""
+        try:
+            page = self._pipeline.call(requests.messages(self._writer.agent, since=place - 1, limit=1, at=place))
+        except InvalidParams:
+            return ()
+        return [*page.messages]
+
+
+def _comparable(blocks: list[Any]) -> list[Json]:
+    """Return blocks that are equal if they say the same, whatever was done with their secrets."""
+    return [fit_messagepack(block)[0] for block in known_again(blocks)]
