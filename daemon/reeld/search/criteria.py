@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 
 from reel.base.light_typing import NamedTuple
-from reeld.search.index import KINDS, agent_word, kind_word
+from reeld.search.entries import KINDS, agent_word, kind_word
 from reeld.search.literals import Every, trigrams_of
 from reeld.search.patterns import Pattern
 from reeld.search.query import Query, match_expression

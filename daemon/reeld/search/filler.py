@@ -1,13 +1,12 @@
 """Where the index is filled: in a thread of the daemon, and while there is much to fill in a process of its own.
 
 An event keeps the interpreter for 50 us. While others wrote thousands a second, that was a quarter of all that the
-daemon did, and everybody waited for it. A process has an interpreter of its own. But it takes 0.1 s to start, and 25 to
-60 MB for as long as it lives, so there is none while little is written.
+daemon did, and everybody waited for it. A process has an interpreter of its own. It takes 0.1 s to start and 25 to 60
+MB of memory, so it runs only while much is written.
 
-It is :mod:`subprocess`, by way of anyio, and not :mod:`multiprocessing`: that would take a second process, which
-watches, 10 MB more in the daemon, and threads that wait for both.
+It is :mod:`subprocess`, by way of anyio. :mod:`multiprocessing` would start a second process, which watches the first.
 
-Jobs never overlap: whoever runs one, ends the process, or writes the index otherwise has the right to write it, see
+Jobs never overlap. To run one, to end the process, or to write the index in another way, a task must have the turn of
 :class:`reeld.search.service.Search`. The process has no transaction between two jobs. Nothing is lost if it dies: a job
 is a transaction, and the thread does it again.
 """
@@ -31,20 +30,22 @@ from reeld.store.wal import own_processes
 
 log = logging.getLogger(__name__)
 
-# So many events that are to be filled are much; and as long as there is a process, so many.
+# The process is started when this many events are to be filled, and kept while these are.
 _MUCH = 2000
 _STILL_MUCH = 500
 # Seconds without much to fill until the process ends.
 _REST = 5.0
-# Seconds until one that failed is followed by another one.
+# Seconds until a process is started again after one has failed.
 _RETRY = 60.0
 # Seconds after which a job, or the start, counts as failed: somebody may have stopped the process. The longest job
 # merges a volume, which takes one or two.
 _LIMIT = 120.0
+# Seconds in which a process whose pipe is closed should have ended.
+_GRACE = 1.0
 
 
 class _Failed(Exception):
-    """There is no process, or it is of no use; the message says why."""
+    """The process could not start, or did not answer; the message says why."""
 
 
 class Filler:
@@ -60,7 +61,7 @@ class Filler:
         self._opening = path, database, described
         self._thread: ConnectionThread | None = None
         self._process: Process | None = None
-        # Until when the process has a reason to live, and when there may be another one.
+        # The times when the process ends if nothing is written, and before which none is started.
         self._ends = 0.0
         self._not_before = 0.0
         self._has_failed = False
@@ -72,7 +73,7 @@ class Filler:
 
     @property
     def patience(self) -> float:
-        """The seconds until :meth:`suit` ends the process, if nothing is written."""
+        """The seconds until :meth:`adapt` ends the process, if nothing is written."""
         return max(0.0, self._ends - time.monotonic()) if self.has_process else float("inf")
 
     @asynccontextmanager
@@ -99,8 +100,8 @@ class Filler:
         assert self._thread is not None  # noqa: S101 - only then is it called
         return await self._thread.run(job)
 
-    async def suit(self, behind: int) -> None:
-        """Start or end the process.
+    async def adapt(self, behind: int) -> None:
+        """Start the process if there is much to fill, and end it if there was little for some seconds.
 
         Args:
             behind: how many events are to be filled.
@@ -138,7 +139,7 @@ class Filler:
         self._has_failed = True
 
     async def _ask(self, process: Process, what: Any) -> Any:
-        """Send something to the process, and return its outcome; if there is none, end the process."""
+        """Send a request to the process and return its answer; if it does not answer, end it."""
         is_answered = False
         try:
             with anyio.fail_after(_LIMIT):
@@ -154,7 +155,7 @@ class Filler:
         return outcome
 
     async def end(self) -> None:
-        """End the process, if there is one, whatever it does, and wait until it has."""
+        """Kill the process if it runs, and wait until it has ended."""
         process, self._process = self._process, None
         if process is not None:
             with anyio.CancelScope(shield=True):
@@ -165,11 +166,11 @@ class Filler:
 
 
 async def _end_of(process: Process) -> str:
-    """Return how a process has ended that was not asked to."""
-    with anyio.move_on_after(_LIMIT):
+    """Return how a process has ended that nobody has ended."""
+    with anyio.move_on_after(_GRACE):
         status = await process.wait()
         return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    return "has closed its pipe"
+    return "closed its pipe"
 
 
 async def _converse(process: Process, what: Any) -> Any:

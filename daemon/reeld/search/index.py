@@ -16,19 +16,17 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reeld.search import attached_log, lengths, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
-from reeld.search.texts import blocks_of, text_of
+from reeld.search.entries import Text, document_of, message_of
+from reeld.search.texts import text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
-from reeld.search.words import indexed
 from reeld.store.connection import transaction
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
@@ -39,8 +37,6 @@ VERSION = 7
 _WITHOUT_LENGTHS = (5, 6)
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
-# Starts the words that we generate; no word of a text contains it.
-OWN = vocabulary.OWN
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
 # some hundred events take several times as long; with longer ones, new events would become searchable too late.
 _EVENTS = 8000
@@ -60,10 +56,6 @@ _EVENT = "id, agent, kind, content, data_json, coalesce(sent, time)"
 _NEW = f"SELECT {_EVENT}, checksum FROM log.events WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
 _MISSING = f"SELECT {_EVENT} FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT 128"
-# The kinds of events that have text. Their places are stored: an insertion needs a new version.
-KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
-# The kind, the content and the data of an event.
-Text: TypeAlias = tuple[str, str | None, str | None]
 _NO_OTHERS = Described()
 
 
@@ -257,7 +249,7 @@ def fill_touches(connection: sqlite3.Connection) -> int:
         event = last
         with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
             for number, row in enumerate(rows, 1):
-                if (message := _message(*row)) is not None:
+                if (message := message_of(*row)) is not None:
                     touched.enter(connection, message)
                 if number == _EVENTS or (not number % 16 and time.monotonic() > ends):
                     event = row[0]
@@ -314,10 +306,10 @@ class _Batch:
         with reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (*row, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = row[0], checksum
-                message = _message(*row)
+                message = message_of(*row)
                 if message is not None:
                     self.touching.append(message)
-                document = _document(*row, blocks=message and message.blocks)
+                document = document_of(*row, blocks=message and message.blocks)
                 if document is not None:
                     self.characters += len(document.words)
                     yield document
@@ -334,35 +326,6 @@ def _decoded(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _message(
-    event: int, agent: int, kind: str, content: str | None, data_json: str | None, said: int
-) -> Message | None:
-    """Return a message that may have calls or results; ``None`` for any other event."""
-    if not touched.may_touch(kind, data_json):
-        return None
-    blocks = blocks_of(kind, content, data_json)
-    return None if blocks is None else Message(event, agent, said, blocks)
-
-
-def _document(
-    event: int,
-    agent: int,
-    kind: str,
-    content: str | None,
-    data_json: str | None,
-    said: int,
-    *,
-    blocks: Sequence[Any] | None = None,
-) -> Document | None:
-    """Return the index entry of an event; ``None`` if it has no text."""
-    text = text_of(kind, content, data_json, blocks=blocks)
-    if not text:
-        return None
-    prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
-    length = vocabulary.length(prepared.words)
-    return Document(event, *prepared, about, agent, KINDS.index(kind), length, said)
-
-
 def _count(connection: sqlite3.Connection, inserted: Sequence[Document], removed: Sequence[Document]) -> None:
     """Keep the numbers of all events up to date with documents."""
     words = sum(document.length for document in inserted) - sum(document.length for document in removed)
@@ -376,17 +339,6 @@ def _words_of(documents: Sequence[Document]) -> Counter[str]:
     for document in documents:
         counts.update({word for column in document[1:4] for word in vocabulary.tokens(column)})
     return counts
-
-
-@cache
-def kind_word(kind: str) -> str:
-    """Return the generated word that marks events of a kind."""
-    return f"{OWN}k{kind.replace('_', '')}"
-
-
-def agent_word(row: int) -> str:
-    """Return the generated word that marks events of an agent."""
-    return f"{OWN}a{row}"
 
 
 def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapping[int, Text], path: str) -> None:
@@ -410,15 +362,15 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         first = bisect_left(rest, volume.first)
         rows = [row for event in rest[first:] if (row := log.execute(query, (event,)).fetchone()) is not None]
         del rest[first:]
-        documents = [document for row in rows if (document := _document(*row)) is not None]
+        documents = [document for row in rows if (document := document_of(*row)) is not None]
         texts = [(*row[:2], *instead[row[0]], row[5]) for row in rows if row[0] in instead]
-        others = [document for text in texts if (document := _document(*text)) is not None]
+        others = [document for text in texts if (document := document_of(*text)) is not None]
         if documents or others:
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):
                 volumes.replace(connection, volume, documents, others)
                 trigrams.forget(connection, volume.number)
-                messages = [message for text in texts if (message := _message(*text)) is not None]
+                messages = [message for text in texts if (message := message_of(*text)) is not None]
                 touched.replace(connection, [row[0] for row in rows], messages)
                 _count(connection, others, documents)
                 if volume.number != last:

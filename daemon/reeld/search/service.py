@@ -23,9 +23,11 @@ from reel.touches.describing import Described
 from reeld.search import finding, index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
+from reeld.search.entries import Text
 from reeld.search.filler import Filler
 from reeld.search.hit_pages import HitPages
-from reeld.search.index import Outdated, Text
+from reeld.search.index import Outdated
+from reeld.search.pauses import Pauses, pause_after
 from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room, size_of
@@ -36,20 +38,10 @@ log = logging.getLogger(__name__)
 
 # Seconds from a commit to its batch: commits in between share the batch.
 _DELAY = 0.2
-# While others write as much as the index takes in, or more, it pauses for this many times the duration of a batch. It
-# shares the interpreter and the processors with them: without a pause, 8 pipelining clients completed 8,700 to 12,600
-# adds a second, and 20,500 to 22,500 without an index. The less they write, the shorter it pauses, so that what is
-# behind is found soon.
-_RESTS = 3.0
-_LEAST_RESTS = 0.5
-# Seconds of a batch that count: one that took longer had to wait, as for a process that somebody stopped.
-_LONGEST = 2.0
 # Seconds until the log on a server that restarts is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
-# Seconds for which an index must have worked to be rebuilt without a pause.
-_CALM = 3600.0
 # Two, so that a search does not wait for one that takes FTS5 long.
 _READERS = 2
 # The room on its disk that is left to the log. And the share of the log's size that a new index needs at least: it had
@@ -57,22 +49,6 @@ _READERS = 2
 _ROOM = 16 << 20
 _SHARE = 1 / 8
 _NO_OTHERS = Described()
-
-
-class Pauses:
-    """The pauses before rebuilding an index: none, unless rebuilds happen repeatedly."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-        self._built = -_CALM
-
-    def next(self, now: float) -> float:
-        """Return how many seconds to wait; the pause doubles each time, until an index has worked for an hour."""
-        if now - self._built >= _CALM:
-            self._next = 0.0
-        pause, self._next = self._next, min(max(2 * self._next, _RETRY), _CALM)
-        self._built = now + pause
-        return pause
 
 
 class Search:
@@ -247,7 +223,7 @@ class Search:
                     if self._is_removed:
                         return
                     began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
-                    await self._filler.suit(max(self.behind, self.touches_behind) if self._is_in_place() else 0)
+                    await self._filler.adapt(max(self.behind, self.touches_behind) if self._is_in_place() else 0)
                     filled = await self._filler.run(index.fill) if self._has_room() else None
                     if filled is not None and not filled.more and filled.touched < filled.event:
                         filled = filled._replace(touched=await self._filler.run(index.fill_touches))
@@ -388,17 +364,6 @@ class Search:
             while self.indexed < newest and self.problem is None:
                 self._hurry.set()
                 await self._filled.wait()
-
-
-def pause_after(seconds: float, written: int, indexed: int) -> float:
-    """Return how many seconds the index pauses after a batch.
-
-    Args:
-        seconds: how long the batch took.
-        written: how many events others wrote during the batch.
-        indexed: how many events the batch had.
-    """
-    return min(seconds, _LONGEST) * max(_LEAST_RESTS, _RESTS * min(1.0, written / max(1, indexed))) if written else 0.0
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:

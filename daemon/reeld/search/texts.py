@@ -39,7 +39,7 @@ def text_of(
     thinking: bool = True,
     blocks: Sequence[Any] | None = None,
 ) -> str:
-    """Return the searchable text of an event; empty if there is none.
+    """Return the searchable text of an event, or an empty string.
 
     Args:
         kind: the kind of the event.

@@ -334,7 +334,7 @@ def words_of_volumes(connection: sqlite3.Connection) -> dict[str, int]:
     counts: dict[str, int] = {}
     for volume in volumes.down_from(connection, ALL):
         for word, events in volumes.words_of(connection, volume).items():
-            if vocabulary.is_counted(word) and not word.startswith(index.OWN):
+            if vocabulary.is_counted(word) and not word.startswith(vocabulary.OWN):
                 counts[word] = counts.get(word, 0) + events
     return counts
 

@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from reeld.search.service import Pauses, Search, _interruptible, pause_after
+from reeld.search.pauses import Pauses, pause_after
+from reeld.search.service import Search, _interruptible
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, write

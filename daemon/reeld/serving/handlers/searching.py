@@ -8,9 +8,9 @@ from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.search.criteria import Criteria
+from reeld.search.entries import KINDS
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
-from reeld.search.index import KINDS
 from reeld.search.patterns import compiled, is_expression
 from reeld.search.query import Filters, Query, parse_query
 from reeld.search.ranking import Freshness

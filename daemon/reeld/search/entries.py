@@ -1,0 +1,60 @@
+"""What the index has of an event: its words, and what it may have done.
+
+Its texts are those of :mod:`reeld.search.texts`, as words of :mod:`reeld.search.words`. To these come generated words
+for its kind and its agent, so that FTS5 itself can restrict a search to them.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from reeld.search import touched, vocabulary
+from reeld.search.texts import blocks_of, text_of
+from reeld.search.touched import Message
+from reeld.search.volumes import Document
+from reeld.search.words import indexed
+
+# The kinds of events that have text. Their places are stored: an insertion needs a new version.
+KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
+# The kind, the content and the data of an event.
+Text: TypeAlias = tuple[str, str | None, str | None]
+
+
+def message_of(
+    event: int, agent: int, kind: str, content: str | None, data_json: str | None, said: int
+) -> Message | None:
+    """Return a message that may have calls or results; ``None`` for any other event."""
+    if not touched.may_touch(kind, data_json):
+        return None
+    blocks = blocks_of(kind, content, data_json)
+    return None if blocks is None else Message(event, agent, said, blocks)
+
+
+def document_of(
+    event: int,
+    agent: int,
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    said: int,
+    *,
+    blocks: Sequence[Any] | None = None,
+) -> Document | None:
+    """Return the index entry of an event; ``None`` if it has no text."""
+    text = text_of(kind, content, data_json, blocks=blocks)
+    if not text:
+        return None
+    prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
+    length = vocabulary.length(prepared.words)
+    return Document(event, *prepared, about, agent, KINDS.index(kind), length, said)
+
+
+@cache
+def kind_word(kind: str) -> str:
+    """Return the generated word that marks events of a kind."""
+    return f"{vocabulary.OWN}k{kind.replace('_', '')}"
+
+
+def agent_word(row: int) -> str:
+    """Return the generated word that marks events of an agent."""
+    return f"{vocabulary.OWN}a{row}"
