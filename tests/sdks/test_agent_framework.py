@@ -370,6 +370,16 @@ def test_a_run_is_two_requests(provider: ReelHistoryProvider, session: str, clie
     assert expected == [each["contents"][0]["text"] for each in load(provider, session)]
 
 
+def test_large_messages_are_not_remembered(provider: ReelHistoryProvider, session: str, client: Client) -> None:
+    """What a provider remembers of many sessions is bounded: it reads a session with large messages again."""
+    save(provider, session, Message("user", ["x" * 300_000]))
+    load(provider, session)
+    before = requests(client)
+    save(provider, session, ANSWER)
+
+    assert {"add": 1, "messages": 1} == dict(requests(client) - before)
+
+
 def test_what_was_taken_back_is_saved_again(provider: ReelHistoryProvider, session: str, client: Client) -> None:
     """What was there when the session was read, and is gone when it is saved, is new."""
     save(provider, session, HELLO, ANSWER)

@@ -15,6 +15,7 @@ from agent_framework.exceptions import IntegrationException, IntegrationInvalidR
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
+from reel.base.strict_json import encode
 from reel.integrations.agent_framework.items import Json, messages_of
 from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in, not_stored
 from reel.integrations.naming import Named, named
@@ -39,6 +40,8 @@ _PAGE: Final = 10_000
 # Of how many sessions a provider knows the newest messages, and how many of these.
 _SESSIONS: Final = 64
 _NEWEST: Final = 16
+# The characters of these that it knows at most: pictures are large.
+_REMEMBERED: Final = 1 << 18
 # The errors that concern the input, rather than the daemon.
 _REFUSALS: Final = (InvalidMessage, InvalidParams, TooLarge)
 
@@ -202,7 +205,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
                 end = _End(client.server, page.agent, page.head, [*before, *page.items][-_NEWEST:])
         except NotFound:
             return []
-        if end is not None:
+        if end is not None and len(encode(end.items)) <= _REMEMBERED:
             self._ends[agent] = end
         if len(self._ends) > _SESSIONS:
             self._ends.popitem(last=False)
