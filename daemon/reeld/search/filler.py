@@ -12,7 +12,6 @@ is a transaction, and the thread does it again.
 """
 
 import logging
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ from typing import Any, cast
 import anyio
 from anyio.abc import Process
 
+from reel.base.process_end import describe_end
 from reel.daemon.process import trusted_environment
 from reel.touches.describing import Described
 from reeld.search.attached_log import OpenLog
@@ -168,8 +168,7 @@ class Filler:
 async def _end_of(process: Process) -> str:
     """Return how a process has ended that nobody has ended."""
     with anyio.move_on_after(_GRACE):
-        status = await process.wait()
-        return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return describe_end(await process.wait())
     return "closed its pipe"
 
 

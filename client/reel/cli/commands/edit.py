@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 
+from reel.base.process_end import describe_end
 from reel.base.values import clean
 from reel.cli.commands.add import note_altered
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.cli.line.exits import OK, REFUSED, describe_end
+from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.output import render
 from reel.replies import Added
 from reel.said.new_messages import text

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from reel.base.process_end import describe_end
 from reel.cli.commands.shared.live import PushPrinter, require_agent
 from reel.cli.commands.shared.reconnecting import retry_until_running
 from reel.cli.commands.show import transcript_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
-from reel.cli.line.exits import describe_end
 from reel.cli.line.stdin import EVENT, event_stdin
 from reel.cli.screen.output import to_json
 from reel.cli.screen.transcript import Transcript

@@ -1,4 +1,4 @@
-"""The exit statuses of this command, on which scripts rely, so they do not change; and how other commands ended."""
+"""The exit statuses of this command, on which scripts rely, so they do not change."""
 
 from __future__ import annotations
 
@@ -45,23 +45,6 @@ class Ended(BaseException):
 def status_of(error: str) -> int:
     """Return the exit status for an error of this name."""
     return _STATUS.get(error, REFUSED)
-
-
-def describe_end(status: int) -> str:
-    """Return how another command ended, such as ``exited with status 22``.
-
-    Args:
-        status: its exit status, or the negated number of the signal that ended it.
-    """
-    if status >= 0:
-        return f"exited with status {status}"
-    import signal  # noqa: PLC0415 - it is slow to import, and seldom needed
-
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:  # most real-time signals have no name
-        name = f"signal {-status}"
-    return f"was ended by {name}"
 
 
 def exit_with(status: int) -> NoReturn:

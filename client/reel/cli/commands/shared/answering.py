@@ -2,13 +2,14 @@
 
 from reel.base.errors import InvalidMessage, ReelError
 from reel.base.light_typing import NamedTuple
+from reel.base.process_end import describe_end
 from reel.cli.commands.shared.bodies import show_changes
 from reel.cli.commands.shared.provider import Provider
 from reel.cli.commands.shared.running import Running, run
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.ending import Ending, ended_by_signals
-from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ended, describe_end
+from reel.cli.line.exits import BROKEN_PIPE, CUT, INTERRUPTED, OK, REFUSED, Ended
 from reel.cli.line.files import keep_text
 from reel.cli.screen.echo import Echo
 from reel.reading.cuts import broke_off, why_cut

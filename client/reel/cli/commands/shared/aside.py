@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from reel.base.errors import InvalidMessage, ProtocolMismatch
 from reel.base.light_typing import TYPE_CHECKING, NamedTuple
+from reel.base.process_end import describe_end
 from reel.base.strict_json import encode, parse
 from reel.cli.commands.shared.running import run
 from reel.cli.line.ending import ended_by_signals
-from reel.cli.line.exits import CUT, INTERRUPTED, REFUSED, describe_end
+from reel.cli.line.exits import CUT, INTERRUPTED, REFUSED
 from reel.reading.cuts import broke_off, why_cut
 from reel.reading.fullness import ASIDE
 from reel.reading.tokens import Tokens, tokens_in

@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reel.base.process_end import describe_end
 from reel.cli.commands.shared.prompt import Prompt
 from reel.cli.line.context import Context
-from reel.cli.line.exits import describe_end
 from reel.said.messages import NewMessage
 from reel.said.tool_calls import ToolCall
 
