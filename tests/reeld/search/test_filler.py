@@ -26,6 +26,7 @@ from reeld.search.service import Search
 from reeld.store.connection_thread import Job
 from reeld.store.room import NoRoomError
 from reeld.store.store import Store, open_store
+from reeld.store.wal import own_processes
 from tests.engines import engine, path  # noqa: F401 - fixtures
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, said, write
@@ -98,6 +99,11 @@ def lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def oom_score_of(process: int) -> int:
+    """Return how soon the system ends a process if memory runs out: 1000 is first."""
+    return int(Path(f"/proc/{process}/oom_score_adj").read_text())
 
 
 def content(index_path: str) -> dict[str, list[Any]]:
@@ -181,7 +187,7 @@ async def test_a_process_that_is_of_no_use(
     """The thread does the work if no process can be started, and the log says why."""
     said = {
         "is missing": f"/missing/python: {os.strerror(errno.ENOENT)}",
-        "fails": "its process ended with status 1",
+        "fails": "its process exited with status 1",
         "is of another version": "the program was replaced since the daemon started; restart the daemon",
     }
     if why == "is missing":
@@ -212,6 +218,30 @@ def test_a_daemon_that_wants_no_outcome_any_more(tmp_path: Path) -> None:
         assert b"" == process.stderr.read()
 
 
+async def test_signals_that_are_for_all(tmp_path: Path) -> None:
+    """The process leaves them to the daemon, which ends it; and nobody else is told of it."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        process = process_of(search)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(process, number)
+        await write(store, said(1, *map(_event, range(22, 42))))
+        await complete(search)
+
+        assert process == process_of(search)
+        assert {process} == own_processes
+    assert set() == own_processes
+
+
+@pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="processes are looked for in /proc")
+async def test_the_daemon_comes_first(tmp_path: Path) -> None:
+    """The process has a lower priority than the daemon, and is the one that ends if memory runs out."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search):
+        process = process_of(search)
+
+        assert min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5) == os.getpriority(os.PRIO_PROCESS, process)
+        assert 1000 == oom_score_of(process)
+
+
 async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends, and the thread does what is little."""
     async with filled(str(tmp_path / "reel.db")) as (store, search):
@@ -226,7 +256,7 @@ async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.
 
 async def test_a_process_without_anything_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends by itself, although nothing is written."""
-    monkeypatch.setattr(filler, "_REST", 0.0)
+    monkeypatch.setattr(filler, "_REST", 0.5)  # on a slow machine it ends before all is filled
     with anyio.fail_after(PATIENCE):
         async with filled(str(tmp_path / "reel.db")) as (_, search):
             while search._filler.has_process:
