@@ -106,7 +106,7 @@ def checked(
         return list(events), len(events)
     kept: list[int] = []
     texts: dict[int, str] = {}
-    likely = events if wanted.raw is None else _likely(connection, wanted.raw, events)
+    likely = events if (raw := wanted.raw) is None else _likely(connection, raw, events)
     for number, event in enumerate(likely):
         if wanted.patterns and not number % _READ:
             texts = _texts(connection, likely[number : number + _READ])

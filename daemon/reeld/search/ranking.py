@@ -197,11 +197,11 @@ def best(
         most = f"({most}) * (1 + ?)"
         weights_of_most.append(fresh.weight * _HALF / (_HALF + max(0, fresh.now - volume.newest)))
     bits = " + ".join(f"(t{bit} > 0) * {1 << bit}" for bit in range(count))
-    # Rounded, because the sum of fractions depends on their order.
     is_possible, limits = "TRUE", list[object]()
     if above is not None:
         grouped = lengths.with_least(grouped)
         is_possible, limits = f"round({most}, 6) > ?", [*weights_of_most, above]
+    # Rounded, because the sum of fractions depends on their order.
     query = (
         f"SELECT round({score}, 6) AS score, event, {bits} FROM ({grouped}) CROSS JOIN facts ON event = -place"
         f" WHERE {is_possible} AND {condition.sql} ORDER BY score DESC, place LIMIT ?"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reeld.search.literals import Either, Needed, Run
 from reeld.search.volumes import Condition
 
-# What JSON never escapes, but as a number, and what is not special for LIKE.
+# What JSON escapes only as a number, if at all, and what is not special for LIKE.
 _STORED = re.compile(r"[ !#$&'()*+,.0-9:;<=>?@A-Z\[\]^_`a-z{|}~-]+")
 # Numbers are shown as Python writes them: 1E5 as 100000.0, and 1e999 as inf.
 _NUMBER = re.compile(r"[0-9.+einf-]*", re.IGNORECASE)
@@ -46,7 +46,7 @@ def _condition_of(needed: Needed) -> Condition | None:
 
 
 def _telling(letters: str) -> int:
-    """Return how many characters are not any."""
+    """Return how many characters are no wildcards."""
     return len(letters) - letters.count("_")
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 from hypothesis import given
@@ -12,12 +12,19 @@ from reeld.search import lengths
 from reeld.search.lengths import Length
 
 
-@pytest.fixture
-def connection() -> Iterator[sqlite3.Connection]:
-    """Return a database with an empty table of lengths."""
+@contextmanager
+def empty() -> Iterator[sqlite3.Connection]:
+    """Open a database with an empty table of lengths."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("CREATE TABLE facts (event INTEGER PRIMARY KEY, length INTEGER)")
         lengths.create(connection)
+        yield connection
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    """Return a database with an empty table of lengths."""
+    with empty() as connection:
         yield connection
 
 
@@ -30,9 +37,7 @@ def least_of(connection: sqlite3.Connection, *events: int) -> list[int]:
 @given(words=st.integers(0, 1 << 40))
 def test_a_bound(words: int) -> None:
     """What is said of a length is not above it, and an eighth below it at most, but for very long ones."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE facts (event INTEGER PRIMARY KEY, length INTEGER)")
-        lengths.create(connection)
+    with empty() as connection:
         lengths.note(connection, [Length(1, words)])
         (least,) = least_of(connection, 1)
 

@@ -92,7 +92,7 @@ def test_no_row_is_passed_over(
     [
         ("tape", "a TAPE deck", "a tap"),
         ("kissed", "\u212a\u0130\u017fsed", "basis"),
-        (r"get\w+Name", "getUserName", "get username"[:8]),
+        (r"get\w+Name", "getUserName", "get user"),
         ("(tape|reel)s?", "a reel", "a deck"),
         ("(tape|reel)s and (bands|decks)", "tapes and decks", "tapes and cards"),
         ("50%_of", "50%_of", "50 out"),
@@ -103,9 +103,9 @@ def test_rows(connection: sqlite3.Connection, expression: str, found: str, other
     """Rows without the letters are passed over, whether they are in the content or in the data."""
     needed = needed_of_expression(expression)
 
-    assert [True, False] == [holds(connection, needed, text, None) for text in (found, other)]
-    assert [True, False] == [holds(connection, needed, None, json.dumps({"title": t}, ensure_ascii=False))
-                             for t in (found, other)]  # fmt: skip
+    for text, expected in ((found, True), (other, False)):
+        assert expected == holds(connection, needed, text, None)
+        assert expected == holds(connection, needed, None, json.dumps({"title": text}, ensure_ascii=False))
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,19 @@ def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert [said.events[2]] == read[2:]
 
 
+def test_time_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is time for one text only, each is found once, whatever rows are passed over between them."""
+    monkeypatch.setattr(finding, "_SECONDS", -1.0)
+    with filled(tmp_path, "a tape", "a deck", "a tape", "a deck", "a deck", "a tape") as said:
+        found, high = [], ALL
+        while high > said.events[0]:
+            some = finding.find(said.connection, criteria("has:tape"), Paths(), 0, high, 100)
+            found += [said.events.index(event) for event in some.events]
+            high = some.reached
+
+    assert [5, 2, 0] == found
+
+
 WORDS = ("getUserName", "tape deck", 'a "b" c', "STRASSE", "Straße", "修复认证模块", "x", "", "tape")
 QUERIES = (
     "has:erna",
