@@ -74,11 +74,9 @@ def _in_blocks(messages: Sequence[Message], calls: Mapping[str, str]) -> Iterato
     """Yield what is asked for, the newest first; a block without an id asks as long as nothing follows it."""
     for message in reversed(messages):
         for block in message["content"] if message["role"] == "assistant" else ():
-            question = question_in(block)
-            is_open = question is not None and (
-                question.call_id in calls if question.call_id else message is messages[-1]
-            )
-            if question is not None and is_open:
+            if (question := question_in(block)) is None:
+                continue
+            if question.call_id in calls if question.call_id else message is messages[-1]:
                 yield question.what
 
 

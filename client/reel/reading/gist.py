@@ -81,13 +81,12 @@ def _shown_of(blocks: list[Any]) -> Iterator[str]:
 
 def _asked_of(block: dict[str, Any]) -> Iterator[str]:
     """Yield what a block calls, what it asks a person, or what it answers."""
-    kind, call, text = (block.get(key) for key in ("type", "name", "data_json"))
-    if kind == "tool_call" and isinstance(call, str):
+    kind, tool, text = (block.get(key) for key in ("type", "name", "data_json"))
+    if kind == "tool_call" and isinstance(tool, str):
         question = question_in({"id": "", "arguments": "", **block})
-        yield f"call {call}" if question is None else question.words
-    if kind == "opaque" and isinstance(text, str):
-        found = question_in(block) or decision_in(block)
-        yield from () if found is None else (found.words,)
+        yield f"call {tool}" if question is None else question.words
+    elif kind == "opaque" and isinstance(text, str) and (found := question_in(block) or decision_in(block)) is not None:
+        yield found.words
 
 
 def _is_media(block: Any) -> bool:
