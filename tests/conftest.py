@@ -80,7 +80,6 @@ _REMEDIES = {
     "smolagents is not installed": "make adapters",
     "a source distribution cannot be fetched": "make adapters, with a network",
     "the repository of agent-framework cannot be fetched": "make adapters, with a network",
-    "the framework has no such tests any more": "remove the file from the list of the test",
     "claude is not installed": "npm install -g @anthropic-ai/claude-code",
     "codex is not installed": "npm install -g @openai/codex",
     "mcp-inspector is not installed": "npm install -g @modelcontextprotocol/inspector",
