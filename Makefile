@@ -35,7 +35,7 @@ $(RUNNABLE): | $(BIN)/python
 
 # In one step: pip takes six seconds to prepare itself for each.
 $(READY): | $(BIN)/python
-	@echo "installing reeld and what the tests need into $(VENV): 75 packages, 340 MB, one or two minutes"
+	@echo "installing reeld and what the tests need into $(VENV): 106 packages, 290 MB, one or two minutes"
 	@# Python compiles what is imported, which is less than half of it.
 	@$(PIP) --no-compile --editable '.[$(EXTRAS)]'
 	@rm -f $(VENV)/.runnable-* $(VENV)/.ready-*
