@@ -20,7 +20,7 @@ from tests.thoroughness import FUZZ
 
 pytestmark = pytest.mark.slow
 
-# For each case; `make fuzz` tries ten times as many.
+# For each case; `make fuzz` tries fifty times as many.
 EXAMPLES = FUZZ // 50 or 8
 
 MODELS: dict[str, list[str | None]] = {
