@@ -427,8 +427,9 @@ def test_a_backup_is_restored_before_a_run_is_saved(tmp_path: Path) -> None:
         with daemon.client() as client:
             client.add(name_of("s"), "theirs")
 
-        save(provider, "s", ANSWER)
-        assert ["theirs", ANSWER.text] == [each["contents"][0]["text"] for each in load(provider, "s")[1:]]
+        thanks = Message("user", ["Thanks!"])
+        save(provider, "s", ANSWER, thanks)
+        assert ["theirs", ANSWER.text, thanks.text] == [each["contents"][0]["text"] for each in load(provider, "s")[1:]]
         asyncio.run(provider.close())
         daemon.close()
 
