@@ -113,13 +113,23 @@ def test_info_says_that_it_waits_for_an_approval(reel: Reel, client: Client, tal
     assert "\nturn         waiting for an approval: delete\n" in reel("info", talk).out
 
 
-def test_a_question_is_waited_for_whatever_is_said_after_it(reel: Reel, talk: str) -> None:
-    """``show`` and ``info`` agree: a call of a tool that asks a person is open until it has a result."""
-    reel("add", talk, "--tool-call", "c1", "adk_request_input", "{}")
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("adk_request_input", {}, "waiting for an approval"),
+        ("adk_request_confirmation", {"originalFunctionCall": {"name": "delete"}}, "waiting for an approval: delete"),
+    ],
+    ids=["unnamed", "named"],
+)
+def test_a_question_is_waited_for_whatever_is_said_after_it(
+    reel: Reel, talk: str, tool: str, arguments: Any, expected: str
+) -> None:
+    """``show`` and ``info`` agree: a call of a tool that asks a person is open, and named, until it has a result."""
+    reel("add", talk, "--tool-call", "c1", tool, json.dumps(arguments))
     reel("add", talk, "And who makes them?")
 
-    assert "\nturn         waiting for an approval\n" in reel("info", talk).out
-    assert reel("show", talk).out.endswith("\n\nwaiting for an approval\n")
+    assert f"\nturn         {expected}\n" in reel("info", talk).out
+    assert reel("show", talk).out.endswith(f"\n\n{expected}\n")
     reel("add", talk, "--tool-result", "c1", "yes")
     assert "waiting" not in reel("info", talk).out + reel("show", talk).out
 
