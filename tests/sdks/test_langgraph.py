@@ -279,7 +279,7 @@ def test_what_others_add_and_take_back(saver: ReelSaver, client: Client, thread:
 
 
 def test_others_speak_before_the_graph_does(saver: ReelSaver, client: Client, thread: str) -> None:
-    """A graph that has only made notes so far reads what others say, as one that has spoken."""
+    """A graph that has only made notes so far reads what others say, as one that has spoken, unless it names a step."""
 
     def note(state: State) -> dict[str, Any]:
         return {"notes": [f"{len(state['messages'])} said"]}
@@ -290,6 +290,9 @@ def test_others_speak_before_the_graph_does(saver: ReelSaver, client: Client, th
     found = saver.get_tuple(config_of(thread))
     assert found is not None
     assert ["theirs"] == texts(found)
+    named = saver.get_tuple(found.config)
+    assert named is not None
+    assert "messages" not in named.checkpoint["channel_values"]
     client.undo(f"langgraph/{thread}")
     assert [] == graph.get_state(config_of(thread)).values["messages"]
     client.redo(f"langgraph/{thread}")
