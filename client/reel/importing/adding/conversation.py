@@ -128,8 +128,23 @@ class Conversation:
             self.writer.describe()
 
     def _say(self, said: Said) -> None:
+        if said.role == "system":
+            said = self._prompt_in_log(said)
         if said.role != "system" or self._takes_prompt(said):
             self._read(said)
+
+    def _prompt_in_log(self, prompt: Said) -> Said:
+        """Return a prompt with the id that it has in the log, if the conversation begins there with the same words.
+
+        A tool may write it again under another id, which counts the next time.
+        """
+        ref = prompt.parts[-1].ref
+        if self._at is not None or self._place_of(ref) is not None or not self._had:
+            return prompt
+        place, named = self._recognition.prompt(prompt, self.log.following(None, self._had))
+        if place is not None:
+            self._places[ref] = place
+        return named
 
     def _takes_prompt(self, prompt: Said) -> bool:
         """Return whether a prompt has its place here and now; one that is there stays where it is."""

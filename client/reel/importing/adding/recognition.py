@@ -51,12 +51,24 @@ class Recognition:
         parts = [part for part in said.parts if part.ref.endswith(AS_WRITTEN)]
         return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
 
+    def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
+        """Return the place of the prompt that says the same, and the prompt with its id; as it is if there is none.
+
+        Args:
+            prompt: the prompt.
+            among: where it may be.
+        """
+        said = _comparable([block for part in prompt.parts for block in part.blocks]) if among else []
+        for place in among:
+            for event in self._events_at(place):
+                if event["kind"] == "system" and event.get("ref") and self._is_same(said, blocks_in(event), place):
+                    return place, prompt._replace(parts=(*prompt.parts[:-1], prompt.parts[-1]._replace(ref=event["ref"])))
+        return None, prompt
+
     def stored(self, places: list[int]) -> list[Json]:
         """Return the blocks that messages have in the log, of the last one first: words in it may be redacted."""
         self._writer.flush()
-        agent = self._writer.agent or self._origin
-        calls = [requests.history(agent, since=place - 1, limit=1, inherited=True) for place in reversed(places)]
-        return [block for call in calls for event in self._pipeline.call(call).events for block in blocks_in(event)]
+        return [block for place in reversed(places) for event in self._events_at(place) for block in blocks_in(event)]
 
     def whole(self, role: str, parts: tuple[Part, ...], among: Sequence[int]) -> int | None:
         """Return the place of the message that begins with these parts; ``None`` if there is none.
@@ -107,6 +119,10 @@ class Recognition:
         """Return whether comparable blocks are what a message in the log has, or had before words were redacted."""
         comparable = _comparable(stored)
         return may_be(said, comparable) if self._log.was_redacted(place) else said == comparable
+
+    def _events_at(self, place: int) -> Sequence[Any]:
+        agent = self._writer.agent or self._origin
+        return [*self._pipeline.call(requests.history(agent, since=place - 1, limit=1, inherited=True)).events]
 
     def _messages_at(self, place: int) -> Sequence[Any]:
         """Return the message at a place; none if what the conversation was there was pruned."""

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
 from reel.importing.sources import unfinished
+from reel.said.kinds import NODE_KINDS
 from reel.sync.client import Client
 from tests.reel.importing.chats import Lines as GeminiLines
 from tests.reel.importing.chats import made_call, part
@@ -58,10 +60,10 @@ def _line_by_line(name: str, write: Callable[[Path, str], object]) -> Story:
     return story
 
 
-def _claude_code(root: Path, ident: str) -> None:
+def _claude_code(root: Path, ident: str, prompts: tuple[str, ...] = ("You are bri\ufffdf.", "You are brief.")) -> None:
     thought = {"type": "thinking", "thinking": "Hm", "signature": "c2ln"}
     made = Transcript(ident).user("u1", "List").user("u0", "<context/>", isMeta=True)
-    for number, text in enumerate(("You are bri\ufffdf.", "You are brief.")):  # only the second one was sent
+    for number, text in enumerate(prompts):  # only the last one was sent
         made.record("attachment", f"s{number}", attachment={"type": "prompt_snapshot", "systemPrompt": [text]})
     made.answer("a1", thought, "m1").answer("a2", "I look.", "m1")
     made.answer("a3", call("c1"), "m1").answer("a4", call("c2"), "m1").result("r1", "c1", after="a3")
@@ -260,6 +262,7 @@ def _sample(name: str) -> Story:
 # The tool, and what is written.
 STORIES: dict[str, tuple[str, Story]] = {
     "claude-code": ("claude-code", _line_by_line("s.jsonl", _claude_code)),
+    "claude-code-again": ("claude-code", _line_by_line("s.jsonl", partial(_claude_code, prompts=("Be brief.",) * 2))),
     "claude-code-every": ("claude-code", _line_by_line("s.jsonl", _claude_samples)),
     "codex": ("codex", _line_by_line("*.jsonl", _codex)),
     "gemini-cli": ("gemini-cli", _line_by_line("*.jsonl", _gemini_cli)),
@@ -362,6 +365,24 @@ def test_what_was_redacted_before_an_answer_was_whole(client: Client, tmp_path: 
     client.call(requests.purge("claude-code/redacted"))
     assert ["user", "assistant", "tool_result", "tool_result", "assistant"] == said
     assert "hunter2" not in json.dumps(events)
+
+
+def test_a_prompt_that_is_written_again(client: Client, tmp_path: Path) -> None:
+    """One that an import saw before it was written again, under another id, is the same one."""
+    watch, path = Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "again.jsonl"
+    for texts in (["X"], ["X", "Y", "X"], ["X", "Y", "X", "X"]):
+        made = Transcript("again").user("u1", "List")
+        for number, text in enumerate(texts):
+            made.record("attachment", f"s{number}", attachment={"type": "prompt_snapshot", "systemPrompt": [text]})
+        if len(texts) > 1:
+            made.answer("a1", "Yes.", "m1")
+        made.write(path)
+        watch.look()
+
+    events = [(event["kind"], event.get("ref")) for event in client.iter_history("claude-code/again")]
+    watch.purge("claude-code/again")
+    assert [("system", "s0"), ("user", "u1"), ("assistant", "a1")] == [one for one in events if one[0] in NODE_KINDS]
+    assert not {"rewind", "restore", "clear"} & {kind for kind, _ in events}
 
 
 @pytest.mark.parametrize("after", ["a1", "u2"])

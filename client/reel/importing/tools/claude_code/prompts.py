@@ -44,7 +44,8 @@ class Prompts:
             if text_in(found, "type") == _ANSWER:
                 break
             if text_in(found, "uuid") and _texts_in(found) and (is_subagent or found.get("isSidechain") is not True):
-                begun = found
+                # What is written again says nothing new: an import may have come before it.
+                begun = found if begun is None or _texts_in(begun) != _texts_in(found) else begun
         if begun is not None:
             self._first, self._texts, self._is_ahead = _said(begun, 0), _texts_in(begun), True
         return begun
