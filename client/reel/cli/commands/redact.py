@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from reel.cli.commands.shared.copies import OTHERS, VALUES, records_with, words_of
+from reel.cli.commands.shared.copies import OTHERS, VALUES, are_in_title, records_with, words_of
 from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
+from reel.cli.commands.shared.imported_versions import versions_of, with_words
 from reel.cli.commands.shared.origins import erase_originals_of, imported_among
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -23,8 +24,10 @@ def redact(ctx: Context) -> int:
     args = ctx.args
     if sum(map(bool, (args.match, args.text, args.seq))) != 1:
         raise UsageError("name what to redact with --match, --text or --seq: one of them")
-    words = words_of(ctx, ctx.agent, args.seq or [])
-    seqs = [*(args.seq or ()), *records_with(ctx, ctx.agent, words, *VALUES)]
+    versions, elsewhere = versions_of(ctx, ctx.agent, args.seq or [])
+    asked = [*(args.seq or ()), *versions]
+    words = words_of(ctx, ctx.agent, asked)
+    seqs = [*asked, *records_with(ctx, ctx.agent, words, *VALUES)]
     what: dict[str, Any] = {"seqs": seqs or None, "text": args.text, "pattern": _compiled(args.match)}
     how: dict[str, Any] = {"backups": backups_of(ctx), "if_seq": args.if_seq}
     tried = ctx.client.redact(ctx.agent, **what, **how, dry_run=True)
@@ -34,6 +37,8 @@ def redact(ctx: Context) -> int:
             _show(ctx, what["text"])
     if not (tried.redacted or tried.affected or how["backups"]):
         return _nothing(ctx, tried)
+    if versions and not ctx.out.as_json:
+        ctx.out.line(f"with it goes what an import has read or said of it before or again: {_listed(versions)}")
     if args.dry_run:
         _tell(ctx, tried, "would be redacted")
     if args.dry_run or not args.yes:
@@ -45,6 +50,10 @@ def redact(ctx: Context) -> int:
     done = ctx.client.redact(ctx.agent, **what, **how)
     _tell(ctx, done, "redacted")
     _tell_of_others(ctx, records_with(ctx, ctx.agent, words, *OTHERS))
+    _tell_of_titles(ctx, done, words)
+    for agent, left in with_words(ctx, elsewhere):
+        command = ctx.command("redact", agent, *(part for seq in left[:_SHOWN] for part in ("--seq", str(seq))))
+        ctx.out.warn(f"{agent}, of the same origin, has it as well: {_listed(left)}; remove it there with: {command}")
     if done.redacted:
         erase_originals_of(ctx, imported_among(ctx, done.affected))
     # A pattern would find nothing any more.
@@ -72,12 +81,26 @@ def _tell(ctx: Context, reply: Redacted, what: str) -> None:
 def _tell_of_others(ctx: Context, left: list[int]) -> None:
     """Name the records that have the words of redacted messages, and that the programs which keep them may need."""
     if left:
-        shown = ", ".join(f"#{seq}" for seq in left[:_SHOWN])
-        more = f" and {count(len(left) - _SHOWN, 'other')}" if len(left) > _SHOWN else ""
         ctx.out.warn(
-            f"records that programs keep still have these words: {shown}{more}; remove them everywhere with:"
+            f"records that programs keep still have these words: {_listed(left)}; remove them everywhere with:"
             f" {ctx.command('redact', ctx.agent, '--text', 'WORDS')}"
         )
+
+
+def _tell_of_titles(ctx: Context, done: Redacted, words: frozenset[str]) -> None:
+    """Name the conversations whose titles have words of redacted messages: many are called by the first of these."""
+    for found in map(ctx.client.agent, done.affected if words else ()):
+        if are_in_title(words, found.title or ""):
+            command = ctx.command("redact", found.name, "--text", "WORDS")
+            ctx.out.warn(
+                f"the title of {found.name} still has these words; remove them there, and wherever it was: {command}"
+            )
+
+
+def _listed(seqs: list[int]) -> str:
+    """Return seqs as a person reads them; of many, the first ones and how many more there are."""
+    more = f" and {count(len(seqs) - _SHOWN, 'other')}" if len(seqs) > _SHOWN else ""
+    return ", ".join(f"#{seq}" for seq in seqs[:_SHOWN]) + more
 
 
 def _compiled(pattern: str | None) -> re.Pattern[str] | None:

@@ -62,7 +62,9 @@ class Recognition:
         for place in among:
             for event in self._events_at(place):
                 if event["kind"] == "system" and event.get("ref") and self._is_same(said, blocks_in(event), place):
-                    return place, prompt._replace(parts=(*prompt.parts[:-1], prompt.parts[-1]._replace(ref=event["ref"])))
+                    return place, prompt._replace(
+                        parts=(*prompt.parts[:-1], prompt.parts[-1]._replace(ref=event["ref"]))
+                    )
         return None, prompt
 
     def stored(self, places: list[int]) -> list[Json]:

@@ -69,6 +69,18 @@ def test_redact_by_seq(reel: Reel, talk: str) -> None:
     assert ["A machine."] == shown[1:]
 
 
+def test_redact_what_a_title_says(reel: Reel, daemon: str, talk: str) -> None:
+    """A title with the words of a message that is redacted by its seq is named; a shorter one may be any."""
+    with Client(daemon) as client:
+        seqs = [client.add(talk, said).first for said in ("It is\nhunter2. Or not?", "Yes, yes", "Other than that")]
+    warnings = []
+    for title, seq in zip(("It is hunter2.", "Yes", "As it was"), seqs, strict=True):
+        reel("title", talk, title)
+        warnings.append("the title of" in reel("redact", talk, "--seq", str(seq), "--yes").err)
+
+    assert [True, False, False] == warnings
+
+
 def test_redact_copies_by_seq(reel: Reel, daemon: str, talk: str) -> None:
     """Values that have a message's words go with it; other records that have them are named, if the words are some."""
     secret = 'hunter2 "secret"\nof mine'

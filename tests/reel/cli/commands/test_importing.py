@@ -349,6 +349,39 @@ def test_a_file_that_is_read_again_says_the_same(reel: Reel, session: str, tmp_p
     assert (0, "JSONL: nothing new in 1 conversation\n", "") == reel("import", "jsonl", str(path))
 
 
+def test_a_redaction_of_an_answer_that_grew(reel: Reel, daemon: str, session: str, agent: str, tmp_path: Path) -> None:
+    """Its first parts go with it, and another conversation of the same session that has it is named."""
+    made = Transcript(session).user("u1", "Hi").answer("a1", "It is hunter2.", "m1").answer("a2", call("c1"), "m1")
+    made.user("u2", "Thanks").answer("b1", "So it is hunter2.", "m2").answer("b2", call("c2"), "m2")
+    with Client(daemon) as client:
+        for lines in (2, 5, 6):
+            path = tmp_path / ".claude/projects/-home-me" / f"{session}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(made.lines()[:lines]))
+            reel("import", "--yes")
+            if lines == 5:
+                client.add(agent, "Bye")
+        where: dict[tuple[str, bool], list[int]] = {}
+        for name in (agent, f"{agent}@2"):
+            live = {record["seq"] for record in client.iter_conversation(name)}
+            for event in client.iter_history(name, inherited=True):
+                if "hunter2" in json.dumps(event):
+                    where.setdefault((name, event["seq"] in live), []).append(event["seq"])
+        (first, second), (half,) = where[agent, True], where[agent, False]
+
+        one = reel("redact", agent, "--seq", str(first), "--yes")
+        two = reel("redact", agent, "--seq", str(second), "--yes")
+        left = where[f"{agent}@2", True][-1]
+        reel("redact", f"{agent}@2", "--seq", str(left), "--yes")
+
+        assert f"with it goes what an import has read or said of it before or again: #{half}\n" in one.out
+        assert "" == one.err
+        command = f"reel redact {agent}@2 --seq {left}"
+        assert f"{agent}@2, of the same origin, has it as well: #{left}; remove it there with: {command}\n" in two.err
+        events = [*client.iter_history(agent), *client.iter_history(f"{agent}@2", inherited=True)]
+        assert "hunter2" not in json.dumps(events)
+
+
 def test_what_was_redacted_is_no_edit(reel: Reel, session: str, tmp_path: Path) -> None:
     """A message that was redacted here differs from its file, and nothing is said about it."""
     path = tmp_path / f"{session}.jsonl"

@@ -50,6 +50,12 @@ def records_with(ctx: Context, agent: str, words: frozenset[str], *kinds: str) -
     ]
 
 
+def are_in_title(words: frozenset[str], title: str) -> bool:
+    """Return whether a title says what some words say, or a part of it."""
+    line = " ".join(title.split())
+    return len(line) >= _SHORTEST and any(line in said or said in line for said in (" ".join(w.split()) for w in words))
+
+
 def _texts(ctx: Context, agent: str, seq: int) -> set[str]:
     """Return the texts of an event that are long enough to be known again."""
     try:

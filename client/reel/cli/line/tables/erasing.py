@@ -34,8 +34,9 @@ COMMANDS = (
         notes="It cannot be undone. Clones lose it as well, and so does what this conversation\n"
         "was cloned from. Exports keep it, and so do backups that are not named,\n"
         "including those that the daemon makes by itself; the command says where these\n"
-        "are. With --seq, values kept beside the conversation lose the same words,\n"
-        "and other records of programs with these words are listed.",
+        "are. With --seq, all versions of an imported message go, such as its first\n"
+        "parts, and values kept beside the conversation lose the same words; other\n"
+        "records of programs with these words are listed.",
     ),
     Command(
         "prune",

@@ -1,0 +1,61 @@
+"""What an import has added of one message more than once: a redaction of one of them takes all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reel import requests
+from reel.base.errors import NotFound
+from reel.cli.line.context import Context
+from reel.said.kinds import NODE_KINDS
+
+
+def versions_of(ctx: Context, agent: str, seqs: list[int]) -> tuple[list[int], dict[str, list[int]]]:
+    """Return the other versions of messages, as far as they are known; none of those that no import has added.
+
+    Args:
+        ctx: the command's context.
+        agent: the conversation.
+        seqs: the messages.
+
+    Returns:
+        The seqs of those in the same past; and of others, by the conversations that have them, of the same origin.
+    """
+    if not seqs:
+        return [], {}
+    from reel.importing.adding.target import CLIENT  # noqa: PLC0415 - most redactions need no importer
+    from reel.importing.adding.versions import Versions  # noqa: PLC0415 - most redactions need no importer
+
+    try:
+        if not any(event["client"] == CLIENT for seq in seqs for event in _at(ctx, agent, seq)):
+            return [], {}
+    except NotFound:
+        return [], {}
+    versions = Versions(lambda log, seq: next(iter(_at(ctx, log, seq))))
+    versions.take(agent, _messages(ctx, agent))
+    if origin := ctx.client.agent(agent).tags.get("import"):
+        for row in ctx.client.iter_agents():
+            if row.tags.get("import") == origin:
+                versions.take(row.name, _messages(ctx, row.id))
+    found = versions.of(agent, seqs)
+    return found.pop(agent, []), found
+
+
+def with_words(ctx: Context, versions: dict[str, list[int]]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the conversations with versions of which nothing was redacted, and the seqs of these."""
+    from reel.importing.adding.markers import has_marker  # noqa: PLC0415 - most redactions need no importer
+
+    for agent, seqs in versions.items():
+        events = [event for seq in seqs for event in _at(ctx, agent, seq)]
+        if left := [event["seq"] for event in events if not has_marker(f"{event['content']}{event['data_json']}")]:
+            yield agent, left
+
+
+def _messages(ctx: Context, agent: str) -> Iterator[Any]:
+    for page in ctx.client.pages(requests.history(agent, kinds=[*NODE_KINDS], inherited=True)):
+        yield from page.events
+
+
+def _at(ctx: Context, agent: str, seq: int) -> list[Any]:
+    return [*ctx.client.history(agent, since=seq - 1, before=seq + 1, inherited=True).events]
