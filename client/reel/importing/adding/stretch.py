@@ -88,4 +88,5 @@ class Stretch:
 
     def call(self, agent: str) -> Call[replies.Appended]:
         """Return the command."""
-        return requests.append(agent, self._events, if_seq=self._head)
+        asked = requests.append(agent, (), if_seq=self._head)
+        return asked._replace(params={**asked.params, "events": self._events})  # these are fitted already
