@@ -47,7 +47,7 @@ else:
 
     def _replace(self: tuple, /, **values: "Any") -> tuple:
         """Return a copy with other values in the named fields."""
-        made = self._make(map(values.pop, self._fields, self))
+        made = tuple.__new__(type(self), map(values.pop, self._fields, self))
         if values:
             raise ValueError(f"{type(self).__name__} has no fields {list(values)!r}")
         return made

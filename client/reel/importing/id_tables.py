@@ -47,7 +47,9 @@ class Ids:
 
     def find(self, given: str) -> int | None:
         """Return the number of an id; ``None`` if it was not added."""
-        if given == self._newest and self._first:
+        if not self._first:
+            return None
+        if given == self._newest:
             return len(self._first) - 1
         number = self._slots[self._slot_of(given)]
         return None if number == _FREE else number

@@ -149,10 +149,15 @@ class _Nodes:
 
     def add(self, seq: int, parent: tuple[int, int]) -> None:
         """Add a node, or give it another parent; that of the next node stays."""
-        index, end = bisect_left(self.seqs, seq), len(self.seqs)
-        if index == end:
-            self.seqs = inserted(self.seqs, index, seq)
-        elif self.seqs[index] != seq:
+        end = len(self.seqs)
+        if not end or seq > self.seqs[-1]:  # as nearly all
+            before = self._before(end)
+            self.seqs = inserted(self.seqs, end, seq)
+            if parent != before:
+                self._list(len(self._listed), seq, parent)
+            return
+        index = bisect_left(self.seqs, seq)
+        if self.seqs[index] != seq:
             following = self.parent(index)
             self.seqs = inserted(self.seqs, index, seq)
             self._set(index + 1, following)
@@ -171,9 +176,11 @@ class _Nodes:
         if (listed := _find(self._listed, seq)) is not None:
             self._parents[listed] = parent
         elif parent != self._before(index):
-            place = bisect_left(self._listed, seq)
-            self._listed = inserted(self._listed, place, seq)
-            self._parents.insert(place, parent)
+            self._list(bisect_left(self._listed, seq), seq, parent)
+
+    def _list(self, place: int, seq: int, parent: tuple[int, int]) -> None:
+        self._listed = inserted(self._listed, place, seq)
+        self._parents.insert(place, parent)
 
 
 def _find(seqs: array[int], seq: int) -> int | None:

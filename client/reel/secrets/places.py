@@ -29,8 +29,9 @@ _WORDS = (("assw", 16), ("ASSW", 16), ("-----BEGIN ", 11))
 
 def places(text: str) -> list[tuple[int, int]]:
     """Return the parts of a text in which secrets may begin, in their order; they do not overlap."""
+    found = [*_runs(text), *_words(text)]
     merged: list[tuple[int, int]] = []
-    for start, end in sorted([*_runs(text), *_words(text)]):
+    for start, end in sorted(found) if len(found) > 1 else found:
         if merged and start <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:

@@ -4,6 +4,8 @@ A reader counts a record when it reads it, and yields the steps that become of s
 records, and of a title that is in none. So a record is counted as the last step is that does not begin after it.
 """
 
+from bisect import bisect_left
+
 from reel.importing.steps import Compacted, Counts, Kept, Said, Step
 
 # What becomes of the records of a step: they are stored, or known, or ignored by the rule of this name.
@@ -28,7 +30,7 @@ class Accounting:
         if isinstance(step, Said | Kept | Compacted):
             line = (step.summary if isinstance(step, Compacted) else step).line
             if counts.line:
-                before = sum(at < line for at in counts.lines)
+                before = bisect_left(counts.lines, line)
                 self._count(counts, before, outcome if self._last is None else self._last)
             else:  # the reader knows no lines: it yields a step before it counts the next record
                 self._count(counts, len(counts.lines), outcome)

@@ -7,10 +7,11 @@ is known again whatever was done with it: its ``ref``, and where words are compa
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from operator import is_
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode, parse
-from reel.importing.steps import About, Compacted, Kept, Said, Step
+from reel.importing.steps import About, Compacted, Kept, Part, Said, Step
 from reel.importing.values import map_in, text_in
 from reel.secrets.finding import Found, anonymous, find, mask
 
@@ -81,14 +82,24 @@ class Masking:
             case Kept():
                 is_words = step.content is not None and step.kind != "state"  # else it is the key of a value
                 content = self._text(step.content or "") if is_words else step.content
-                return step._replace(content=content, data=value_with(step.data, self._text))
+                data = value_with(step.data, self._text)
+                if data is step.data and content == step.content:
+                    return step
+                return step._replace(content=content, data=data)
             case About():
                 return step._replace(title=self._text(step.title), tags=tags_with(step.tags, self._text))
         return step
 
     def _said(self, said: Said) -> Said:
-        parts = tuple(part._replace(blocks=blocks_with(part.blocks, self._text)) for part in said.parts)
-        return said._replace(parts=parts, metadata=value_with(said.metadata, self._text))
+        parts = tuple([self._part(part) for part in said.parts])
+        metadata = value_with(said.metadata, self._text)
+        if metadata is said.metadata and all(map(is_, parts, said.parts)):  # as nearly all
+            return said
+        return said._replace(parts=parts, metadata=metadata)
+
+    def _part(self, part: Part) -> Part:
+        blocks = blocks_with(part.blocks, self._text)
+        return part if all(map(is_, blocks, part.blocks)) else part._replace(blocks=blocks)
 
 
 def _seen(found: Found) -> tuple[str, int]:

@@ -4,6 +4,7 @@ No schema is published. The meaning of a record is derived from its content, not
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
@@ -113,12 +114,10 @@ def read_record(found: Json, line: int, refusals: Refusals) -> Record | None:
         line: its line.
         refusals: keeps damaged blocks.
     """
-    if unknown_type(found) and text_in(found, "type") != "system":
-        return None
-    if text_in(found, "type") == "system":
+    kind = text_in(found, "type")
+    if kind == "system":
         return _system(found, line)
-    read = {"user": _user, "assistant": _assistant, "attachment": _attachment}
-    return read[text_in(found, "type")](found, line, refusals)
+    return None if unknown_type(found) else _READERS[kind](found, line, refusals)
 
 
 def rule_for(found: Json) -> str:
@@ -138,8 +137,9 @@ def rule_for(found: Json) -> str:
 
 def unknown_type(found: Json) -> str:
     """Return the type of a record that no rule covers; empty if one does."""
-    kind, subtype = text_in(found, "type"), text_in(found, "subtype")
+    kind = text_in(found, "type")
     if kind == "system":
+        subtype = text_in(found, "subtype")
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
     if kind in ("user", "assistant"):
         return "" if "content" in map_in(found, "message") else f"{kind} without content"
@@ -149,6 +149,8 @@ def unknown_type(found: Json) -> str:
 def left_out_of(found: Json) -> Iterator[str]:
     """Yield the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
     kind, message, attachment = text_in(found, "type"), map_in(found, "message"), map_in(found, "attachment")
+    if found.keys() <= _FIELDS and message.keys() <= _MESSAGE_FIELDS and not attachment:  # as nearly all
+        return
     if (
         (kind == "assistant" and not _is_error(found))
         or kind == "user"
@@ -229,8 +231,12 @@ def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None
         return None
     known = {"provider": PROVIDER, "model": text_in(message, "model"), "response_id": text_in(message, "id")}
     data = {**{name: value for name, value in known.items() if value}, "usage": usage}
-    request = text_in(found, "requestId")
-    return Kept("usage", f"usage-{digest(answer, request)}", None, data, sent, line)
+    return Kept("usage", _usage_ref(answer, text_in(found, "requestId")), None, data, sent, line)
+
+
+@lru_cache(maxsize=16)  # each of the records of an answer says it again
+def _usage_ref(answer: str, request: str) -> str:
+    return f"usage-{digest(answer, request)}"
 
 
 def _system(found: Json, line: int) -> Record:
@@ -285,6 +291,9 @@ def _as_blocks(content: Any) -> list[Any]:
 
 def _note(found: Json, uuid: str, sent: int | None, line: int, text: str | None) -> Kept:
     return Kept("note", uuid, text, {"claude_code": encode(found)}, sent, line)
+
+
+_READERS = {"user": _user, "assistant": _assistant, "attachment": _attachment}
 
 
 def unknown_record(found: Json, line: int) -> Kept:

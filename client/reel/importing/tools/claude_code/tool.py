@@ -165,7 +165,10 @@ class Session(JsonLines):
         return next(name for name in names if not self._knows(name) and not self._waiting.has(name))
 
     def _knows(self, uuid: str) -> bool:
-        return any(thread.knows(uuid) for thread in self._threads.values())
+        for thread in self._threads.values():  # noqa: SIM110 - most files have one, and a generator takes as long
+            if thread.knows(uuid):
+                return True
+        return False
 
     def _take_fact(self, kind: str, found: Json) -> None:
         self.counts.map()
