@@ -15,7 +15,7 @@ from reeld.search.attached_log import log_of
 from reeld.search.criteria import Criteria
 from reeld.search.marks import marks
 from reeld.search.patterns import Pattern
-from reeld.search.ranking import Ranked
+from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
 from reeld.search.volumes import Condition, Place, Volume

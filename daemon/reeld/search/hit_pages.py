@@ -4,6 +4,7 @@ A search reads a volume, or a stretch of one, at a time, so that one connection 
 what it has found so far.
 """
 
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,8 +16,8 @@ from reeld.search import finding, planning, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.planning import Plan
-from reeld.search.query import both
-from reeld.search.ranking import Freshness, Ranked, Stretch
+from reeld.search.ranking import Asked, Found
+from reeld.search.scores import Freshness, Ranked
 from reeld.search.snippets import wanted_of
 from reeld.search.volumes import Place, Volume
 from reeld.store.connection_thread import Job, T
@@ -161,15 +162,15 @@ class HitPages:
             look: how they are shown; what is marked comes from the criteria.
         """
         behind, ends = self._index.behind, time.monotonic() + _PATIENCE
-        plan = await self._index.read(partial(planning.plan, query=wanted.query))
+        plan, every = await self._planned(wanted)
         top = self._index.indexed + 1 if start.top is None else start.top
         end = min(start.offset + limit, MOST_RANKED)
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
-        best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
+        best = await self._ranked(plan, every, wanted, top, start.fresh, most, ends)
         if not best.events and not best.is_partial and plan.has_parts:
-            plan = await self._index.read(partial(planning.plan, query=wanted.query, in_parts=True))
-            best = await self._ranked(plan, wanted, top, start.fresh, most, ends)
+            plan, every = await self._planned(wanted, in_parts=True)
+            best = await self._ranked(plan, every, wanted, top, start.fresh, most, ends)
         if wanted.live is not None:
             best = await self._live(wanted, best, end + 1, ends)
         ranked = best.events
@@ -184,67 +185,45 @@ class HitPages:
         instead = {} if wanted.hidden else plan.instead
         return HitPage(hits, following, behind, instead, is_partial=best.is_partial)
 
-    async def _ranked(
-        self, plan: Plan, wanted: Criteria, below: int, fresh: Freshness | None, limit: int, ends: float
-    ) -> "_Ranking":
-        """Return the best events, the best first."""
-        every = await self._volumes()
-        found, is_partial = list[Ranked](), False
-        for number, part in enumerate(plan.parts):
-            if number and time.monotonic() > ends:
-                return _Ranking(found, is_partial=True)
-            stretch = Stretch(0, below)
-            if part is not None:
-                stretch = await self._newest(every, wanted, stretch._replace(match=both(part, wanted.about)), ends)
-            some = await self._best_of(every, plan, wanted, stretch, fresh, limit - len(found), ends)
-            found += some.events
-            is_partial |= some.is_partial or stretch.low > 0
-            if len(found) == limit:
-                break
-        return _Ranking(found, is_partial=is_partial)
+    async def _planned(self, wanted: Criteria, *, in_parts: bool = False) -> tuple[Plan, list[Volume]]:
+        """Return how the best hits are found, and the volumes in which they are."""
 
-    async def _best_of(
+        def planned(connection: sqlite3.Connection) -> tuple[Plan, list[Volume]]:
+            return planning.plan(connection, wanted.query, in_parts=in_parts), volumes.down_from(connection, 1 << 62)
+
+        return await self._index.read(planned)
+
+    async def _ranked(
         self,
-        every: Sequence[Volume],
         plan: Plan,
+        every: Sequence[Volume],
         wanted: Criteria,
-        stretch: Stretch,
+        below: int,
         fresh: Freshness | None,
         limit: int,
         ends: float,
     ) -> "_Ranking":
-        """Return the best events of a stretch, the best first, as far as there is time."""
-        found: list[Ranked] = []
-        left = [volume for volume in every if volume.end > stretch.low]
-        while left:
-            job = partial(
-                ranking.best_of,
-                every=left,
-                wanted=plan,
-                condition=wanted.condition,
-                stretch=stretch,
-                fresh=fresh,
-                limit=limit,
-                found=found,
-            )
-            found, done = await self._index.read(job)
-            left = left[done:]
-            if time.monotonic() > ends:
+        """Return the best events, the best first."""
+        found, is_partial = list[Ranked](), False
+        for number, part in enumerate(plan.parts):
+            if number and time.monotonic() > ends:
+                return _Ranking(found, is_partial=True)
+            part_about = part.about(wanted.about) if part.is_frequent else part
+            asked = Asked(plan, part_about, wanted.condition, below, fresh, limit - len(found))
+            some = await self._best_of(every, asked, ends)
+            found += some.events
+            is_partial |= some.is_partial
+            if len(found) == limit:
                 break
-        return _Ranking(found, is_partial=bool(left))
+        return _Ranking(found, is_partial=is_partial)
 
-    async def _newest(self, every: Sequence[Volume], wanted: Criteria, stretch: Stretch, ends: float) -> Stretch:
-        """Return the part of a stretch that has as many of its events as are ranked, the newest; less without time."""
-        left, room = every, planning.MOST_EVENTS
-        while left:
-            job = partial(ranking.newest, every=left, stretch=stretch, condition=wanted.condition, room=room)
-            counted = await self._index.read(job)
-            if counted.low is not None:
-                return stretch._replace(low=counted.low)
-            left, room = left[counted.volumes :], counted.room
-            if left and time.monotonic() > ends:
-                return stretch._replace(low=left[0].end)
-        return stretch
+    async def _best_of(self, every: Sequence[Volume], asked: Asked, ends: float) -> "_Ranking":
+        """Return the best events of a part, the best first, as far as there is time."""
+        found, best = Found(planning.MOST_EVENTS), None
+        while best is None:
+            job = partial(ranking.best_of, every=every, asked=asked, newer=found, ends=ends)
+            found, best = await self._index.read(job)
+        return _Ranking(best, is_partial=found.room < 0 or found.volumes < len(every))
 
     async def _live(self, wanted: Criteria, ranked: "_Ranking", limit: int, ends: float) -> "_Ranking":
         """Return those of ranked events that are in the current conversation, or that are not, as it is wanted."""

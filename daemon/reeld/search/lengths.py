@@ -7,8 +7,8 @@ lengths of 1,024 neighbours, so that a million events take 1.3 MB.
 A byte is a floating-point number with three bits behind the first one, rounded down. So it is at most an eighth below
 the length, and never above it: what it says of a score is a bound.
 """
-# ruff: noqa: S608 - numbers and queries of ours
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -21,12 +21,8 @@ _EVENTS = 1 << _BITS
 # The bits behind the first one. A first bit is there because this much is added to a length.
 _FRACTION = 3
 _ADDED = 1 << _FRACTION
-# SQLite reads a byte below this one as a character, whose number it knows.
 _MOST = 0x7F
-
-# A text ends before a zero, so it has no number.
-_BYTE = f"coalesce(unicode(CAST(substr(lengths, (-place & {_EVENTS - 1}) + 1, 1) AS TEXT)), 0)"
-_LEAST = f"({_ADDED} + (byte & {_ADDED - 1}) << (byte >> {_FRACTION})) - {_ADDED}"
+_UNKNOWN = bytes(_EVENTS)
 
 
 class Length(NamedTuple):
@@ -52,16 +48,17 @@ def note(connection: sqlite3.Connection, lengths: Iterable[Length]) -> None:
         connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (block, bytes(known)))
 
 
-def with_least(rows: str) -> str:
-    """Return a query for rows with a column ``least``, the shortest that the event at each place may be.
+def bytes_of(connection: sqlite3.Connection, events: Sequence[int]) -> list[int]:
+    """Return the byte of each event; zero, which says nothing, if nothing is known of it."""
+    wanted = json.dumps(list({event >> _BITS for event in events}))
+    query = "SELECT block, lengths FROM lengths WHERE block IN (SELECT value FROM json_each(?))"
+    blocks = dict(connection.execute(query, (wanted,)))
+    return [blocks.get(event >> _BITS, _UNKNOWN)[event & (_EVENTS - 1)] for event in events]
 
-    A place is a negative id. A limit keeps SQLite from doing the same for each use of a column.
 
-    Args:
-        rows: a query with a column ``place``.
-    """
-    with_byte = f"SELECT each.*, {_BYTE} AS byte FROM ({rows}) AS each CROSS JOIN lengths ON block = -place >> {_BITS}"
-    return f"SELECT *, {_LEAST} AS least FROM ({with_byte} LIMIT -1) LIMIT -1"
+def least(byte: int) -> int:
+    """Return the fewest words that an event with a byte has."""
+    return (_ADDED + (byte & (_ADDED - 1)) << (byte >> _FRACTION)) - _ADDED
 
 
 def forget(connection: sqlite3.Connection, events: Sequence[int]) -> None:

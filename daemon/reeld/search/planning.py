@@ -12,7 +12,7 @@ from math import log
 from reel.base.light_typing import NamedTuple
 from reeld.search import vocabulary
 from reeld.search.marks import Form
-from reeld.search.query import Query, Term, any_of
+from reeld.search.query import Query, Term, any_of, both
 from reeld.search.snippets import Wanted
 from reeld.search.stop_words import STOP_WORDS
 from reeld.search.words import is_single
@@ -46,6 +46,25 @@ class Sought(NamedTuple):
     forms: tuple[Form, ...]
     events: int
     is_part: bool = False
+
+
+class Part(NamedTuple):
+    """Some of the events that are found.
+
+    Args:
+        ordering: an expression of FTS5 for each thing that says their order.
+        only: one for them; ``None`` for all that have what finds, or what says the order if they are frequent.
+        is_frequent: whether they are frequent, so that only the newest are ranked.
+    """
+
+    ordering: Sequence[str]
+    only: str | None = None
+    is_frequent: bool = False
+
+    def about(self, about: str | None) -> "Part":
+        """Return the events of this part that an expression finds too; all if there is none."""
+        ordering = [both(expression, about) for expression in self.ordering]
+        return self._replace(ordering=ordering, only=self.only and both(self.only, about))
 
 
 class Plan(NamedTuple):
@@ -86,15 +105,24 @@ class Plan(NamedTuple):
         return [*self.finding, *self.ordering, *self.common]
 
     @property
-    def parts(self) -> list[str | None]:
-        """What is ranked, part after part, until there are enough hits, as expressions of FTS5; ``None`` for all.
+    def parts(self) -> "list[Part]":
+        """What is ranked, part after part, until there are enough hits.
 
         If even the rarest word is frequent, the events that have another one come first: they are the better ones.
         """
+        if not self.finding:
+            return []
+        found, others = any_sought(self.finding), any_sought(self.ordering)
+        ordering = [self._exactly(f"({found}) AND ({to_match(sought.forms)})") for sought in self.ordering]
         if not self.is_frequent:
-            return [None]
-        rarest, others = (any_sought(some) for some in (self.finding, self.ordering))
-        return [f"({rarest}) AND ({others})", f"({rarest}) NOT ({others})"] if others else [rarest]
+            return [Part(ordering, self._exactly(found) if self.required or self.excluded else None)]
+        with_none = Part([], self._exactly(f"({found}) NOT ({others})" if others else found), is_frequent=True)
+        return [Part(ordering, is_frequent=True), with_none] if others else [with_none]
+
+    def _exactly(self, expression: str) -> str:
+        """Return an expression for those of its events that have what is required, and nothing that is excluded."""
+        expression = both(expression, self.required)
+        return f"({expression}) NOT ({self.excluded})" if self.excluded else expression
 
     @property
     def is_frequent(self) -> bool:

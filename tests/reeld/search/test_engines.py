@@ -20,7 +20,7 @@ from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
-from reeld.search.ranking import Freshness
+from reeld.search.scores import Freshness
 from reeld.search.service import Search
 from reeld.search.shown_edits import Spot
 from reeld.search.volumes import Place

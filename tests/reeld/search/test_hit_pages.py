@@ -104,6 +104,25 @@ async def test_old_events_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest
         assert [1] == places(said, await best(said, "tape", kinds=frozenset({"note"})))
 
 
+@pytest.mark.parametrize(("query", "expected"), [("tape -deck", [0]), ("+cards tape", [1]), ('tape "a card"', [2])])
+async def test_what_is_exact_in_old_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, expected: list[int]
+) -> None:
+    """What lacks something exact is not counted either, so old events are found that have it."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
+    texts = [
+        "tape",
+        "cards tape deck",
+        "a card for deck and tape",
+        *["tape deck"] * 9,
+        *["cards"] * 10,
+        *["a card"] * 3,
+    ]
+    with closing(filled(tmp_path, texts)) as said:
+        assert expected == places(said, await best(said, query))[:1]
+
+
 async def test_the_next_page_of_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages go on where the page before ended, over what has both words and then what has one."""
     monkeypatch.setattr(planning, "MOST_EVENTS", 2)

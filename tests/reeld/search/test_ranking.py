@@ -1,5 +1,6 @@
 """The best hits: which events are found though they lack words, and in which order."""
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -15,7 +16,8 @@ from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.planning import Plan
 from reeld.search.query import parse_query
-from reeld.search.ranking import Freshness, Ranked, Stretch
+from reeld.search.ranking import Asked, Found
+from reeld.search.scores import Freshness, Ranked
 from reeld.store.schema import prepare as prepare_log
 from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
@@ -64,13 +66,7 @@ class Index:
     def ranked(self, query: str, fresh: Freshness | None = None, **filters: object) -> list[Ranked]:
         """Return the best events for a query."""
         wanted = Criteria(parse_query(query))._replace(**filters)  # type: ignore[arg-type]
-        plan = planning.plan(self.connection, wanted.query)
-        found = [
-            each
-            for volume in volumes.down_from(self.connection, ALL)
-            for each in ranking.best(self.connection, volume, plan, wanted.condition, Stretch(0, ALL), fresh, 100)
-        ]
-        return sorted(found, key=lambda each: (-each.score, -each.event))
+        return best_of(self.connection, wanted, fresh, 100)
 
     def best(self, query: str, **filters: object) -> list[int]:
         """Return the places of the best texts for a query, from 0."""
@@ -80,6 +76,18 @@ class Index:
         """Close both files."""
         self.connection.close()
         self.log.close()
+
+
+def best_of(connection: sqlite3.Connection, wanted: Criteria, fresh: Freshness | None, limit: int) -> list[Ranked]:
+    """Return the best events, those of all parts, the best first."""
+    plan, every = planning.plan(connection, wanted.query), volumes.down_from(connection, ALL)
+    found: list[Ranked] = []
+    for part in plan.parts:
+        asked = Asked(plan, part, wanted.condition, ALL, fresh, limit)
+        _, best = ranking.best_of(connection, every, asked, Found(planning.MOST_EVENTS), ends=math.inf)
+        assert best is not None
+        found += best
+    return found[:limit]
 
 
 Make: TypeAlias = Callable[..., Index]
@@ -255,10 +263,8 @@ def test_what_cannot_be_among_the_best(
         for at, text in enumerate(texts):
             said.events.append(said.rows.event(said.agent, content=text, sent=at * 10**5))
             said.fill()
-        every, plan, all_ = volumes.down_from(said.connection, ALL), said.plan(query), Criteria(parse_query(query))
-        found, _ = ranking.best_of(said.connection, every, plan, all_.condition, Stretch(0, ALL), fresh, limit)
 
-        assert said.ranked(query, fresh)[:limit] == found
+        assert said.ranked(query, fresh)[:limit] == best_of(said.connection, Criteria(parse_query(query)), fresh, limit)
 
 
 @pytest.mark.parametrize("fresh", [None, Freshness(10**6)])
@@ -269,10 +275,7 @@ def test_the_best_is_the_oldest(made: Make, monkeypatch: pytest.MonkeyPatch, fre
     for text in ("tape", "tape deck", " ".join(["cards"] * 99)):
         said.events.append(said.rows.event(said.agent, content=text, sent=10**6))
         said.fill()
-    every = volumes.down_from(said.connection, ALL)
-    found, _ = ranking.best_of(
-        said.connection, every, said.plan("tape"), Criteria(parse_query("")).condition, Stretch(0, ALL), fresh, 1
-    )
+    found = best_of(said.connection, Criteria(parse_query("tape")), fresh, 1)
 
     assert said.events[:1] == [each.event for each in found]
 

@@ -13,7 +13,7 @@ from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, Start
 from reeld.search.patterns import compiled, is_expression
 from reeld.search.query import Filters, Query, parse_query
-from reeld.search.ranking import Freshness
+from reeld.search.scores import Freshness
 from reeld.search.volumes import Place
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
