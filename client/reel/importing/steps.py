@@ -206,6 +206,11 @@ class Counts:
             self.ignored[rule] += left
         self.mapped, self.unknown = 0, kept
 
+    def set_aside(self, number: int, rule: str) -> None:
+        """Count so many of the records that became steps as ignored by a rule."""
+        self.mapped -= number
+        self.ignored[rule] += number
+
     def know(self, number: int) -> None:
         """Count so many of the records that became steps as known."""
         self.mapped -= number

@@ -199,6 +199,67 @@ def test_a_taken_name(reel: Reel, client: Client, there: Client, name: str, tmp_
     assert log(there, f"{name}@2")[1:] == log(client, name)[1:]
 
 
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def kept(reel: Reel, client: Client, name: str, tmp_path: Path) -> Path:
+    """The log of a conversation with a secret, exported before it is redacted."""
+    client.create(name, f"Be {SECRET}.", title=f"About {SECRET}", tags={"of": SECRET, "n": "1"})
+    client.add(name, [f"It is {SECRET}.", {"kind": "note", "content": f"so {SECRET}"}, state("k", SECRET)])
+    client.add(name, "Thanks")
+    path = tmp_path / "log.jsonl"
+    reel("export", name, "--format", "jsonl", "-o", str(path))
+    return path
+
+
+def redact(client: Client, name: str, *, by_text: bool) -> None:
+    """Redact the secret, where it is found or the events that have it."""
+    seqs = [event["seq"] for event in client.iter_history(name) if SECRET in json.dumps(event)]
+    client.redact(name, **({"text": [SECRET]} if by_text else {"seqs": seqs[1:]}))
+
+
+@pytest.mark.parametrize("by_text", [True, False])
+def test_a_log_from_before_a_redaction(reel: Reel, client: Client, name: str, kept: Path, *, by_text: bool) -> None:
+    """It is known, also under another name, and brings nothing back."""
+    redact(client, name, by_text=by_text)
+    client.change(name, name=f"{name}-new")
+    before = [*client.iter_history(f"{name}-new")], client.agent(f"{name}-new")
+    ran = reel("import", "reel", str(kept), "--json").documents[0]
+
+    assert (1, 0, []) == (ran["unchanged"], ran["new"], ran["problems"])
+    assert before == ([*client.iter_history(f"{name}-new")], client.agent(f"{name}-new"))
+    assert [f"{name}-new"] == [row.name for row in client.iter_agents(prefix=name)]
+
+
+@pytest.mark.parametrize("by_text", [True, False])
+def test_a_log_that_went_on_elsewhere_before_a_redaction(
+    reel: Reel, client: Client, there: Client, name: str, kept: Path, *, by_text: bool
+) -> None:
+    """What it says beside the redacted conversation is redacted as well."""
+    reel("import", "reel", str(kept), "--socket", there.path)
+    there.add(name, "Bye")
+    reel("export", name, "--format", "jsonl", "-o", f"{kept}l", "--socket", there.path)
+    redact(client, name, by_text=by_text)
+    ran = reel("import", "reel", f"{kept}l", "--json").documents[0]
+
+    events, beside = [*client.iter_history(f"{name}@2")], client.agent(f"{name}@2")
+    gone = {event["seq"] for event in client.iter_history(name) if "[redacted " in json.dumps(event)}
+    assert (1, []) == (ran["new"], ran["problems"])
+    assert "Bye" == events[-1]["content"]
+    assert gone == {event["seq"] for event in events if "[redacted " in json.dumps(event)}
+    assert (not by_text) is (SECRET in json.dumps([events, beside.title, beside.tags]))
+    assert len(gone) - 1 <= ran["records"]["ignored"]["redacted here"] <= len(gone)
+
+
+def test_a_log_from_before_a_title(reel: Reel, client: Client, name: str, kept: Path) -> None:
+    """An older log does not describe a conversation that went on."""
+    client.change(name, title="Mine", tags={"n": "2"})
+    reel("import", "reel", str(kept))
+
+    assert ("Mine", {"n": "2"}) == (client.agent(name).title, client.agent(name).tags)
+
+
 def test_many_logs(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
     """The agents are listed once for an import, not once for each log: there may be thousands of both."""
     for number in range(3):

@@ -8,10 +8,11 @@ from reel import requests
 from reel.base.errors import NotFound, NotRunning, ReelError
 from reel.base.ids import is_name
 from reel.base.strict_json import Json
-from reel.importing.adding.importer import Totals
-from reel.importing.adding.masking import Masking, agent_with, event_with
+from reel.importing.adding.importer import REDACTED, Totals
+from reel.importing.adding.masking import Masking, agent_with
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.steps import Problem, Source, Tool
+from reel.importing.tools.reel_log.matching import Match, match
 from reel.importing.tools.reel_log.replay import Replay, element_of, groups, time_of
 from reel.importing.tools.reel_log.tool import LogFile, Logged, data_of, source_of
 from reel.importing.values import map_in, text_in
@@ -37,14 +38,14 @@ class LogImporter:
         self._agents: dict[str, str] = {}
         self._done: set[str] = set()
         # The agents that existed before, by their ids and by their names without "@2".
-        self._ids: set[str] = set()
+        self._rows: dict[str, AgentRow] = {}
         self._named: dict[str, list[AgentRow]] = {}
         self.totals = Totals()
 
     def look(self) -> None:
         """List the existing agents."""
         for row in self._pipeline.iter_agents():
-            self._ids.add(row.id)
+            self._rows[row.id] = row
             self._named.setdefault(row.name.partition("@")[0], []).append(row)
 
     def run(self, _tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
@@ -84,10 +85,12 @@ class LogImporter:
         if first is None:
             self.totals.empty += 1
             return
-        about = self._masking.agent(reading.agent)
+        about = reading.agent
         there = text_in(about, "id") or text_in(first.event, "agent")
         self._agents.setdefault(there, "")
-        found = self._existing(_names(about, first.event), reading)
+        similar = self._match(_names(about, first.event), there, reading)
+        found = similar.row if similar is not None and similar.agrees else None
+        about = self._masking.agent(about if similar is None else similar.agent(about))
         replay = Replay(
             self._pipeline,
             source.path,
@@ -97,21 +100,25 @@ class LogImporter:
             source_of(about)[1],
             self._find,
         )
-        name = "" if found else self._make(replay, reading, about)
+        name = "" if found else self._make(replay, reading, about, similar)
         self._agents[there] = replay.agent
-        begun, known = replay.head, 0
-        for group in groups(self._events(reading)):
+        begun, known, last = replay.head, 0, 0
+        for group in groups(self._events(reading, similar)):
             replay.take(group)
             known += sum(logged.event["seq"] <= begun for logged in group)
+            last = group[-1].event["seq"]
         replay.flush()
         for problem in dict.fromkeys(replay.problems):
             reading.counts.problem(problem)
         if replay.failure is not None:
             reading.counts.problem(Problem(source.path, 0, f"not imported further: {replay.failure.message}"))
-        self._describe(replay, reading, about)
+        if last >= begun:  # an older log does not know what it is called now
+            self._describe(replay, reading, about)
         self.totals.messages += replay.added
         if found is None:
             self.totals.new += 1
+            if similar is not None:
+                reading.counts.set_aside(len(similar.redacted), REDACTED)
             if name and name not in _names(about, first.event):
                 self.totals.beside.append((text_in(about, "name"), name))
         else:
@@ -119,11 +126,12 @@ class LogImporter:
             self.totals.grown += replay.head > begun
             self.totals.unchanged += replay.head == begun
 
-    def _events(self, reading: LogFile) -> Iterator[Logged]:
-        """Yield the events of a log without their secrets, or as they are."""
-        return (logged._replace(event=self._masking.event(logged.event)) for logged in reading.events())
+    def _events(self, reading: LogFile, similar: Match | None) -> Iterator[Logged]:
+        """Yield the events of a log without their secrets, or as they are, and without what was redacted here."""
+        for event, line in reading.events():
+            yield Logged(self._masking.event(event if similar is None else similar.event(event)), line)
 
-    def _make(self, replay: Replay, reading: LogFile, about: Json) -> str:
+    def _make(self, replay: Replay, reading: LogFile, about: Json, similar: Match | None) -> str:
         """Create the agent with its first command, and return its name."""
         source, at = source_of(about)
         if source and (parent := self._find(source)):
@@ -132,7 +140,7 @@ class LogImporter:
             info = self._pipeline.call(requests.clone(parent, name, at, sent=sent))
             replay.agent, replay.head = info.id, info.head
             return str(info.name)
-        first = next(groups(self._events(reading)))
+        first = next(groups(self._events(reading, similar)))
         events = [logged.event for logged in first]
         begins = events[0]["kind"] == "created"
         if events[0]["seq"] == 1 and not begins and not source:
@@ -173,7 +181,7 @@ class LogImporter:
         """Return the local agent for an original one; import it first if it is among the logs."""
         if there not in self._agents and there in self._sources:
             self._import(self._sources[there])
-        return self._agents.get(there, "") or (there if there in self._ids else "")
+        return self._agents.get(there, "") or (there if there in self._rows else "")
 
     def _free_name(self, name: str) -> str:
         name, number = name if is_name(name) else "imported", 2
@@ -188,47 +196,25 @@ class LogImporter:
         except NotFound:
             return False
 
-    def _existing(self, names: set[str], reading: LogFile) -> AgentRow | None:
-        """Return an agent of this name whose log is a prefix of this one, or the reverse."""
-        for name in sorted({name.partition("@")[0] for name in names}):
-            for row in self._named.get(name, ()):
-                here = chain.from_iterable(
-                    page.events for page in self._pipeline.pages(requests.history(row.id, inherited=True))
-                )
-                if _agree(reading.events(), here):
-                    return row
-        return None
+    def _match(self, names: set[str], ident: str, reading: LogFile) -> Match | None:
+        """Return the agent of this log, of its id or one of its names; else one that has redacted some of it."""
+        rows = [self._rows[ident]] if ident in self._rows else []
+        rows += (
+            row for name in sorted({name.partition("@")[0] for name in names}) for row in self._named.get(name, ())
+        )
+        beside: Match | None = None
+        for row in rows:
+            here = chain.from_iterable(
+                page.events for page in self._pipeline.pages(requests.history(row.id, inherited=True))
+            )
+            found = match(row, reading.events(), here)
+            if found.agrees:
+                return found
+            if found.redacted and (beside is None or max(found.redacted) > max(beside.redacted)):
+                beside = found
+        return beside
 
 
 def _names(about: Json, first: Json) -> set[str]:
     made = "" if source_of(about)[0] else text_in(data_of(first), "name")
     return {name for name in (text_in(about, "name"), made) if name}
-
-
-def _agree(there: Iterator[Logged], here: Iterable[Any]) -> bool:
-    """Return whether one log is a prefix of the other: the same kinds, texts and times."""
-    theirs = next(there, None)
-    for event in here:
-        while theirs is not None and theirs.event["seq"] < event["seq"]:
-            theirs = next(there, None)
-        if theirs is None:
-            return True
-        if theirs.event["seq"] == event["seq"] and not _same(theirs.event, event):
-            return False
-    return True
-
-
-def _same(there: Json, here: Json) -> bool:
-    if here["kind"] == "note" and there["kind"] != "note":
-        return True
-    if there["kind"] == "system":
-        # A prompt set at creation, or restated by a clear, has no original time.
-        prompts = there.get("content") or "", here["content"] or ""
-        return bool(here["kind"] == "system" and anonymous(prompts[0]) == anonymous(prompts[1]))
-    if here["kind"] == "created":  # a log without its first event has another in its place
-        return True
-    if there["kind"] not in ADDABLE:
-        return here["kind"] in (there["kind"], "restore")
-    # An id that two events of a log have is that of one of them here.
-    there, here = ({**element_of(event), "ref": ""} for event in (there, here))
-    return there == here or event_with(there, anonymous) == event_with(here, anonymous)
