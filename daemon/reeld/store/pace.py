@@ -16,8 +16,11 @@ from reeld.store.transactions import Transaction
 _SLOW, _FAST = 0.002, 0.001
 # The share of the newest sync in the estimate: two of 5 ms are enough to end the commits in the loop, one is not.
 _SHARE = 0.25
-# So many syncs in the connection's thread come before the first commit in the loop, at the start and later.
-_PROOF = 100
+# So many syncs in the connection's thread come before the first commit in the loop: at the start, which is enough for
+# an estimate, and after the disk was found to be slow. A hundred at the start as well cost each of the first fifty
+# turns of a program with a new daemon 0.3 ms.
+_PROOF = 10
+_PROOF_AGAIN = 100
 # A sync or a look-up that takes longer than this many seconds stops the loop; so many may do that within so many
 # seconds.
 _STOP = 0.01
@@ -68,7 +71,7 @@ class Pace:
         if seconds > _STOP:
             self._stops.append(self._clock())
         if self._estimate > _SLOW:
-            self._unproven = _PROOF
+            self._unproven = _PROOF_AGAIN
 
 
 def is_small(events: int, text: int) -> bool:

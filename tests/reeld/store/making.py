@@ -216,6 +216,11 @@ def lose_newest(url: str) -> None:
         connection.execute("ALTER TABLE events ENABLE TRIGGER ALL")
 
 
+def distrust_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads do all that reads or writes the database, however fast this disk is."""
+    monkeypatch.setattr(pace, "_PROOF", 1_000_000)
+
+
 def trust_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the event loop do what is short from the second commit on, however slow this disk is."""
     monkeypatch.setattr(pace, "_PROOF", 1)

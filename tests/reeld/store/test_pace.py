@@ -35,10 +35,10 @@ def thread(pace: Pace, seconds: float, times: int) -> None:
 
 
 def test_the_thread_has_the_first_commits() -> None:
-    """After a start, a hundred syncs have to be fast before the loop takes one."""
+    """After a start, ten syncs have to be fast before the loop takes one."""
     pace = Pace(Clock())
 
-    thread(pace, FAST, 99)
+    thread(pace, FAST, 9)
     assert not pace.is_fast()
     thread(pace, FAST, 1)
     assert pace.is_fast()

@@ -77,16 +77,16 @@ async def commit_threads(store: Store, transactions: Iterable[Transaction]) -> l
 
 @pytest.mark.file
 async def test_small_commits_run_in_the_loop(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a disk that was fast a hundred times, small commits run in the event loop's thread, and large ones do not."""
+    """On a disk that was fast ten times, small commits run in the event loop's thread, and large ones do not."""
     monkeypatch.setattr(pace, "_FAST", PATIENCE)  # this disk may be slow
     monkeypatch.setattr(pace, "_SLOW", PATIENCE)
     monkeypatch.setattr(pace, "_STOP", PATIENCE)
 
-    first = await commit_threads(store, (made(row) for row in range(1, 101)))
-    assert [False] * 100 == first
-    later = [made(101), made(102, *(event(seq) for seq in range(2, 100))), made(103)]
+    first = await commit_threads(store, (made(row) for row in range(1, 11)))
+    assert [False] * 10 == first
+    later = [made(11), made(12, *(event(seq) for seq in range(2, 100))), made(13)]
     assert [True, False, True] == await commit_threads(store, later)
-    assert 103 == await store.read(lambda connection: len(connection.execute("SELECT * FROM agents").fetchall()))
+    assert 13 == await store.read(lambda connection: len(connection.execute("SELECT * FROM agents").fetchall()))
 
 
 @pytest.mark.file

@@ -10,7 +10,7 @@ from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Ki
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer, texts
-from tests.reeld.store.making import trust_disk
+from tests.reeld.store.making import distrust_disk, trust_disk
 
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "a call", "name": "f", "arguments": "{}"}]}
 ITEM = {"role": "user", "content": [{"type": "text", "text": "an item"}]}
@@ -20,8 +20,7 @@ RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a 
 @pytest.fixture(autouse=True, params=[False, True], ids=["awaited", "at once"])
 def _at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """References are looked up in a thread, or in the event loop."""
-    if request.param:
-        trust_disk(monkeypatch)
+    (trust_disk if request.param else distrust_disk)(monkeypatch)
 
 
 def add(agent: str, *messages: Any, **more: Any) -> dict[str, Any]:
