@@ -21,7 +21,7 @@ _GROUPS = {
     "Conversations": "agent agents iter_agents change clone kill revive tree difference usage histories",
     "Go back": "undo undo_turn redo mark rewind restore clear",
     "Erase": "redact prune purge purged retention",
-    "The daemon": "ping methods stats verify replay backup shutdown server is_still",
+    "The daemon": "ping methods stats verify replay backup shutdown server is_still fingerprint",
     "Requests as values": "call pages send send_within converse dial",
 }
 # The public functions beside the client, and the types of what is said.

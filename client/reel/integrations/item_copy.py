@@ -10,6 +10,8 @@ from reel.sync.client import Client
 # The seq of an item's message, and when it was written. A clone into an agent brings messages with seqs that others in
 # its own log may have.
 Stamp: TypeAlias = tuple[int, int]
+# Characters that are parsed within a millisecond.
+_SHORT = 1 << 18
 
 
 class ItemCopy:
@@ -29,6 +31,8 @@ class ItemCopy:
         # The items of each read, as a JSON list: a caller may modify the result.
         self._read_items: list[str] = []
         self._stamps: list[Stamp] = []
+        # How many characters they have.
+        self._length = 0
 
     def read(self, client: Client) -> list[Any]:
         """Return all items, the oldest first; the caller may modify them.
@@ -38,21 +42,33 @@ class ItemCopy:
         """
         is_everything, found = self._new.read(client)
         if is_everything:
-            self._read_items, self._stamps = [], []
+            self._read_items, self._stamps, self._length = [], [], 0
         if found:
-            self._read_items.append(f"[{','.join([item['item_json'] for item in found])}]")
+            self._keep(f"[{','.join([item['item_json'] for item in found])}]")
             self._stamps += [(item["seq"], item["time"]) for item in found]
+        return self._parsed()
+
+    def read_at_once(self, client: Client) -> list[Any] | None:
+        """Return all items as :meth:`read` does if they are known and few; else ``None``, to hold up no event loop."""
+        return self._parsed() if self._length <= _SHORT and self._new.is_current(client) else None
+
+    def _parsed(self) -> list[Any]:
         return [item for read in self._read_items for item in parse(read)]
 
-    def note(self, text: str, added: AddedItems) -> None:
+    def _keep(self, text: str) -> None:
+        self._read_items.append(text)
+        self._length += len(text)
+
+    def note(self, client: Client, text: str, added: AddedItems) -> None:
         """Keep items that this program has added to the end, so that the next read need not fetch them.
 
         Args:
+            client: asks the daemon nothing.
             text: the items, as the JSON of a list.
             added: the reply.
         """
-        if self._new.keep(added):
-            self._read_items.append(text)
+        if self._new.keep(client, added):
+            self._keep(text)
             self._stamps += [(seq, added.time) for seq in added.seqs]
 
     def stamps(self) -> tuple[str, list[Stamp]]:

@@ -17,6 +17,7 @@ class _State(NamedTuple):
     """What was read: the agent, its head and newest item, the connection, and the number of erasures until then.
 
     A daemon counts its erasures from its start, and the next daemon may have the same process id, as in a container.
+    As long as the client has the same fingerprint of the agent, nothing has changed; ``None`` if that is not known.
     """
 
     agent: str
@@ -24,13 +25,14 @@ class _State(NamedTuple):
     seq: int
     connection: Any
     erasures: int
+    fingerprint: Any = None
 
 
 class NewItems:
     """The items of an agent, for a program that repeatedly reads all of them.
 
     All are read again if the conversation was changed other than by appending, if anything was erased, in any agent, or
-    if the client has reconnected.
+    if the client has reconnected. Nothing is asked if nothing has changed (:meth:`reel.Client.fingerprint`).
 
     Args:
         agent: the agent's name.
@@ -42,23 +44,36 @@ class NewItems:
         self._format = format
         self._state: _State | None = None
 
+    def is_current(self, client: Client) -> bool:
+        """Return whether what was read is known to be everything, without a request."""
+        known = self._state
+        if known is None or known.fingerprint is None:
+            return False
+        return bool(client.fingerprint(known.connection, known.agent) == known.fingerprint)
+
     def read(self, client: Client) -> tuple[bool, list[Any]]:
         """Return whether all items were read, not only the new ones, and what was read, as the daemon sends it.
 
         Raises:
             NotFound: there is no such agent.
         """
+        if self.is_current(client):
+            return False, []
         if client.server is None:
             client.ping()
         connection = client.server
         known = self._state
+        # Before the request: what changes later is noticed.
+        before, fingerprint = self.agent, client.fingerprint(connection, self.agent)
         pages = self._pages(client, 0 if known is None else known.seq)
         if known is not None and not self._is_extended(client, known, pages[0]):
             known = self._state = None
             pages = self._pages(client, 0)
         found: list[Any] = [item for page in pages for item in page.items]
         seq = found[-1]["seq"] if found else 0 if known is None else known.seq
-        self._state = _State(pages[0].agent, pages[0].head, seq, connection, pages[0].erasures)
+        agent = pages[0].agent
+        fingerprint = fingerprint if agent == before and client.server is connection else None
+        self._state = _State(agent, pages[0].head, seq, connection, pages[0].erasures, fingerprint)
         return known is None, found
 
     def note(self, added: AddedItems) -> None:
@@ -70,7 +85,7 @@ class NewItems:
         if known is not None and (added.agent, added.command) == (known.agent, known.head + 1):
             self._state = known._replace(head=added.head)
 
-    def keep(self, added: AddedItems) -> bool:
+    def keep(self, client: Client, added: AddedItems) -> bool:
         """Note items that this program has added to the end, and return whether it may keep them.
 
         If so, the next read does not return them. If somebody else has written before them, it does.
@@ -79,8 +94,17 @@ class NewItems:
         known = self._state
         if known is None or known.head != added.head:
             return False
-        self._state = known._replace(seq=added.head)
+        self._state = known._replace(seq=added.head, fingerprint=self._fingerprint_after_own(client, known))
         return True
+
+    @staticmethod
+    def _fingerprint_after_own(client: Client, known: _State) -> Any:
+        """Return the fingerprint after a command of this program, or ``None`` if there may have been others."""
+        if known.fingerprint is None:
+            return None
+        of_any, of_agent = known.fingerprint
+        expected = of_any, of_agent + 1
+        return expected if client.fingerprint(known.connection, known.agent) == expected else None
 
     @property
     def agent(self) -> str:

@@ -42,14 +42,20 @@ class _Call(Generic[R]):
         self._result: R | None = None
         self._error: BaseException | None = None
 
-    def carry_out(self) -> None:
-        """Call it, unless it was withdrawn."""
+    def carry_out(self, before_end: Callable[[], object]) -> None:
+        """Call it, unless it was withdrawn.
+
+        Args:
+            before_end: called before anybody learns that it is over.
+        """
         if not self._taken.acquire(blocking=False):
+            before_end()
             return
         try:
             self._result = self._work(self._client)
         except BaseException as error:
             self._error = error
+        before_end()
         self.is_over = True
         self.on_end()
 
@@ -75,14 +81,43 @@ class _Call(Generic[R]):
         return Timeout(late, seconds=_SETTLES_WITHIN)
 
 
-_Calls = SimpleQueue[_Call[Any] | None]
+class _Calls:
+    """The calls for the thread, in their order."""
 
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[_Call[Any] | None] = SimpleQueue()
+        # How many were put and are not over. The lock is for it, and for what is done without the thread.
+        self._under_way = 0
+        self._lock = threading.Lock()
 
-def _carry_out_all(calls: _Calls) -> None:
-    """Carry out calls until ``None`` comes."""
-    while (call := calls.get()) is not None:
-        call.carry_out()
-        del call  # otherwise it would be kept until the next one comes
+    def put(self, call: _Call[Any]) -> None:
+        """Let the thread carry out a call."""
+        with self._lock:
+            self._under_way += 1
+        self._queue.put(call)
+
+    def end(self) -> None:
+        """Let the thread end."""
+        self._queue.put(None)
+
+    def carry_out_all(self) -> None:
+        """Carry out calls until the end."""
+        while (call := self._queue.get()) is not None:
+            call.carry_out(self._note_end)
+            del call  # otherwise it would be kept until the next one comes
+
+    def _note_end(self) -> None:
+        with self._lock:
+            self._under_way -= 1
+
+    def at_once(self, work: Callable[[], R | None]) -> R | None:
+        """Return what a function returns that is called here, or ``None`` if any call is under way."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return None if self._under_way else work()
+        finally:
+            self._lock.release()
 
 
 class Worker:
@@ -116,10 +151,10 @@ class Worker:
         """Return the queue of the thread; the thread ends with this object."""
         with self._beginning:
             if self._calls is None:
-                self._calls = SimpleQueue()
-                weakref.finalize(self, self._calls.put, None)
+                self._calls = _Calls()
+                weakref.finalize(self, self._calls.end)
                 # Not joined at exit: nobody awaits the remaining calls by then.
-                threading.Thread(target=_carry_out_all, args=(self._calls,), name="reel", daemon=True).start()
+                threading.Thread(target=self._calls.carry_out_all, name="reel", daemon=True).start()
             return self._calls
 
     async def run(self, work: Callable[[Client], R]) -> R:
@@ -135,6 +170,18 @@ class Worker:
         except RuntimeError:
             return await _on_trio(call, self._thread())
         return await _on_asyncio(call, self._thread(), loop)
+
+    def at_once(self, work: Callable[[Client], R | None]) -> R | None:
+        """Return what a function returns that asks the daemon nothing, without the thread, which would cost more.
+
+        Args:
+            work: the function; called in the calling thread, unless calls are under way that it would overtake.
+
+        Returns:
+            what it returns; ``None`` if it was not called, and the thread is to be used.
+        """
+        client = self._own()
+        return None if self._calls is None else self._calls.at_once(lambda: work(client))
 
     def run_here(self, work: Callable[[Client], R]) -> R:
         """Run a function with the client in the calling thread, and return what it returns."""

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 class Hello(NamedTuple):
-    """The daemon's introduction, and the negotiated protocol."""
+    """The daemon's introduction, and the negotiated protocol.
+
+    ``changes`` is where clients can see what changes; ``None`` if they cannot.
+    """
 
     server: dict[str, Any]
     protocol: int
@@ -18,6 +21,7 @@ class Hello(NamedTuple):
     connection: int
     features: list[str]
     limits: dict[str, int]
+    changes: dict[str, Any] | None = None
 
 
 class MethodInfo(NamedTuple):

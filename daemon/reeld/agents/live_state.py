@@ -137,6 +137,7 @@ class LiveState:
         self.reset()
 
     def reset(self) -> None:
-        """Tell subscribers to read the conversation again: it was replaced, or they may have missed something."""
+        """Tell everybody to read the conversation again: it was replaced, or they may have missed something."""
+        self._store.writer.changes.note_any()
         if self.state is not None:
             self._bus.reset(self.state.profile)

@@ -50,13 +50,17 @@ class Eraser:
     Args:
         engine: the database.
         read: runs a job on a reading connection.
+        on_applied: called when an erasure becomes visible to readers of the log.
     """
 
-    def __init__(self, engine: Engine, read: Callable[[Job[Any]], Awaitable[Any]]) -> None:
+    def __init__(
+        self, engine: Engine, read: Callable[[Job[Any]], Awaitable[Any]], on_applied: Callable[[], None] = lambda: None
+    ) -> None:
         self._engine = engine
         self._database = engine.database
         self._ground = engine.ground
         self._read = read
+        self._on_applied = on_applied
         self._turn = anyio.Lock()
         recovered = engine.recovered
         # How many erasures of this run are visible to readers of the log.
@@ -212,6 +216,7 @@ class Eraser:
             raise Storage(f"{self.problem}; {_LATER}") from error
         finally:
             self.applied += 1  # even if it is not complete: some of it is
+            self._on_applied()
             self.has_traces = True
         self.is_stuck, self.problem = False, None
 

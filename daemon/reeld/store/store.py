@@ -80,7 +80,7 @@ class Store:
         self.is_file = engine.is_file
         # The channel to other daemons; ``None`` if there can be none.
         self.channel: Channel | None = None
-        self.eraser = Eraser(engine, self.read_long)
+        self.eraser = Eraser(engine, self.read_long, writer.changes.note_any)
         self._loading = Loading(lambda: self.eraser.applied)
 
     @property

@@ -29,6 +29,7 @@ from reel.base.wakeup import Signal
 from reel.stats.histograms import SIZES, Recorder
 from reeld.answer import Answer
 from reeld.core.milestones import Milestone
+from reeld.store.changes import Changes
 from reeld.store.commit_faults import CommitInDoubt, OvertakenError
 from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
@@ -123,6 +124,8 @@ class Writer:
         self._on_loss: Callable[[Loss, int], None] = _ignore
         # Whether a check of what others have committed is pending, and another one after it.
         self._looks = self._looks_again = False
+        # What clients see of it without a request.
+        self.changes = Changes()
         # Set after each commit, for the one task that reads new events.
         self.news = Signal()
 
@@ -355,8 +358,9 @@ class Writer:
         bugs: list[Exception] = []
         with self._batch:
             for outcome in outcomes:
-                _, settle = self._queue.popleft()
+                transaction, settle = self._queue.popleft()
                 self._in_flight -= 1
+                self.changes.note(transaction)  # before anybody is told
                 try:
                     settle(outcome)
                 except Exception as bug:

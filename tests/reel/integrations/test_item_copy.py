@@ -12,6 +12,7 @@ from reel import requests
 from reel.base.values import Numeral
 from reel.integrations.item_copy import ItemCopy
 from reel.sync.client import Client
+from tests.daemon import Daemon
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ def whole(client: Client, agent: str) -> list[object]:
 def add(client: Client, copy: ItemCopy, items: list[dict[str, object]]) -> None:
     """Add items as a session does."""
     call = requests.add_items(copy._new._agent, items, FORMAT)
-    copy.note(call.params["items"], client.call(call))
+    copy.note(client, call.params["items"], client.call(call))
 
 
 def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
@@ -128,6 +129,38 @@ def test_any_history(client: Client, copy: ItemCopy) -> None:
                         client.add_items(agent, [said(f"item {number}"), CALL], FORMAT)
 
         assert whole(client, agent) == copy.read(client)
+
+
+def test_what_others_do_in_between(daemon: Daemon, client: Client, copy: ItemCopy) -> None:
+    """While nothing has changed, nothing is asked; what others do is noticed, also between adds of its own."""
+    agent = copy._new._agent
+    copy.read(client)
+    copy.read(client)
+    with daemon.client() as other:
+        for number in range(20):
+            assert copy._new.is_current(client)
+            add(client, copy, [said(f"own {number}")])
+            assert copy._new.is_current(client)
+            if number % 2:
+                add(other, ItemCopy(agent, FORMAT), [said(f"theirs {number}")])
+            else:
+                other.undo(agent)
+                add(client, copy, [said(f"behind {number}")])
+            assert not copy._new.is_current(client)
+            assert copy.read_at_once(client) is None
+            assert whole(client, agent) == copy.read(client) == copy.read_at_once(client)
+
+
+def test_what_is_long_is_not_read_at_once(client: Client, copy: ItemCopy) -> None:
+    """Items that take more than a millisecond to parse hold up no event loop."""
+    copy.read(client)
+    copy.read(client)
+    add(client, copy, [said("x" * 200_000)])
+    assert copy.read(client) == copy.read_at_once(client)
+    add(client, copy, [said("x" * 200_000)])
+
+    assert copy._new.is_current(client)
+    assert copy.read_at_once(client) is None
 
 
 def test_what_was_redacted_elsewhere_is_not_kept(client: Client, copy: ItemCopy) -> None:

@@ -59,6 +59,30 @@ def said(daemon: Daemon) -> list[str]:
         return [str(message["content"]) for message in client.iter_messages("deck")]
 
 
+def test_what_needs_no_thread(worker: Callable[[], Worker]) -> None:
+    """It is done at once, unless another call is under way, which it would overtake."""
+    one, begun, go_on = worker(), threading.Event(), threading.Event()
+
+    def wait(_client: Client) -> None:
+        begun.set()
+        go_on.wait(PATIENCE)
+
+    async def use() -> None:
+        assert one.at_once(lambda _: 1) is None
+        await one.run(lambda _: None)
+        assert threading.current_thread() is one.at_once(lambda _: threading.current_thread())
+        waiting = asyncio.ensure_future(one.run(wait))
+        await asyncio.to_thread(begun.wait)
+        assert one.at_once(lambda _: 1) is None
+        go_on.set()
+        await waiting
+        with pytest.raises(ValueError, match="no"):
+            one.at_once(lambda _: int("no"))
+        assert 1 == one.at_once(lambda _: 1)
+
+    asyncio.run(use())
+
+
 @pytest.mark.parametrize("error", [None, ValueError("no")])
 def test_a_cancelled_call_settles(error: Exception | None) -> None:
     """The cancellation comes when the call is done, and names the error if there was one."""

@@ -15,7 +15,7 @@ from reel.base.strict_json import parse
 from reel.integrations.item_copy import ItemCopy, Stamp
 from reel.integrations.naming import named
 from reel.integrations.openai_agents.compaction import Read, Snapshot
-from reel.integrations.openai_agents.order import arranged, readable
+from reel.integrations.openai_agents.order import arranged, between, readable
 from reel.integrations.worker import Worker
 from reel.replies import AddedItems, Hello
 from reel.said.messages import Item
@@ -112,6 +112,9 @@ class ReelSession:
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
+        known = self._worker.at_once(lambda client: self._known(client, limit))
+        if known is not None:
+            return known
         return await self._worker.run(lambda client: self._read(client, limit))
 
     async def add_items(self, items: list[Any]) -> None:
@@ -192,6 +195,14 @@ class ReelSession:
         """Close the connection to the daemon; the next call opens another."""
         self._worker.close()
 
+    def _known(self, client: Client, limit: int | None) -> list[Any] | None:
+        """Return what :meth:`_read` does if nothing has to be asked for that; else ``None``."""
+        items = self._copy.read_at_once(client)
+        if items is None or between(items):
+            return None
+        start = len(items) if limit == 0 else max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
+        return readable(items[start:])
+
     def _read(self, client: Client, limit: int | None) -> list[Any]:
         try:
             if limit == 0:
@@ -259,7 +270,7 @@ class ReelSession:
             # Not with `create` right away: that would start over under the name of a killed agent.
             added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
         text = adding.params["items"]
-        self._copy.note(text, added)
+        self._copy.note(client, text, added)
         if len(items) <= _AHEAD:  # popping newly added items, as after a failed run, needs no read
             self._newest = _Newest(client.server, added.agent, added.head, partial(_found, text, added))
 

@@ -38,7 +38,7 @@ from reeld.store.states import Skip
 from reeld.wire.encoded import PackedList
 
 
-def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
+def hello(services: Services, call: Call, asked: params.Hello) -> Result:
     """Negotiate the protocol version, and remember what the client says about itself."""
     spoken = asked.protocol or {}
     lowest, highest = spoken.get("min", PROTOCOL), spoken.get("max", PROTOCOL)
@@ -95,6 +95,7 @@ def hello(_services: Services, call: Call, asked: params.Hello) -> Result:
             "depth": MAX_DEPTH,
             "in_flight": call.peer.limits.requests,
         },
+        "changes": None if services.store.is_shared else services.store.writer.changes.offer,
     }
 
 

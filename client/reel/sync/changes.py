@@ -1,0 +1,63 @@
+"""The daemon's counters of changes, in memory that it shares; the daemon's half is :mod:`reeld.store.changes`."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from zlib import crc32
+
+from reel.base.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    # The counter of what may change any agent, and that of one agent.
+    Fingerprint: TypeAlias = tuple[int, int]
+
+# The number that tells the file from others, and the counter of what may change any agent, come before the counters of
+# agents.
+_ID, _ANY, _FIRST = 0, 1, 2
+# Without this seal, a file that became shorter would kill whoever reads the memory.
+_SHRINK = 2
+_GET_SEALS = 1034
+
+
+class Changes:
+    """The counters of a daemon.
+
+    Args:
+        counts: the memory, as numbers of 64 bits.
+    """
+
+    def __init__(self, counts: memoryview[Any]) -> None:
+        self._counts = counts
+        self._counters = len(counts) - _FIRST
+
+    def fingerprint(self, agent: str) -> Fingerprint:
+        """Return the counters that go up with the next change to an agent.
+
+        Args:
+            agent: its id.
+        """
+        return self._counts[_ANY], self._counts[_FIRST + crc32(agent.encode()) % self._counters]
+
+
+def share(offer: Any) -> Changes | None:
+    """Return the counters that a daemon offers, or ``None`` if they cannot be read here, as in another container.
+
+    Args:
+        offer: what ``hello`` says of them.
+    """
+    try:
+        path, name, size = offer["path"], int(offer["id"], 16), (_FIRST + offer["counters"]) * 8
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if not fcntl.fcntl(file, _GET_SEALS) & _SHRINK or os.fstat(file).st_size != size:
+                return None
+            counts = memoryview(mmap.mmap(file, size, access=mmap.ACCESS_READ)).cast("Q")
+        finally:
+            os.close(file)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Changes(counts) if counts[_ID] == name else None
