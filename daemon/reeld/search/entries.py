@@ -16,6 +16,7 @@ from reeld.search.words import indexed
 
 # The kinds of events that have text. Their places are stored: an insertion needs a new version.
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
+_SPEAKERS = ("user", "assistant")
 # The kind, the content and the data of an event.
 Text: TypeAlias = tuple[str, str | None, str | None]
 
@@ -46,7 +47,11 @@ def document_of(
         return None
     prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
     length = vocabulary.length(prepared.words)
-    return Document(event, *prepared, about, agent, KINDS.index(kind), length, said)
+    return Document(event, *prepared, about, agent, KINDS.index(kind), length, said, _is_talk(kind, data_json))
+
+
+def _is_talk(kind: str, data_json: str | None) -> bool:
+    return kind in _SPEAKERS and not touched.may_touch(kind, data_json)
 
 
 @cache

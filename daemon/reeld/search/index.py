@@ -21,7 +21,7 @@ from pathlib import Path
 from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
-from reeld.search import attached_log, lengths, touched, trigrams, vocabulary, volumes
+from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
 from reeld.search.entries import Text, document_of, message_of
 from reeld.search.texts import text_of
@@ -32,9 +32,7 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 7
-# The versions that only lack the table of lengths, or that and the one of touches, which can be added.
-_WITHOUT_LENGTHS = (5, 6)
+VERSION = 8
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
@@ -111,7 +109,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     if begun and application != APPLICATION_ID:
         raise Storage("it is not a search index of reel's; move it away")
-    if begun and version not in (VERSION, *_WITHOUT_LENGTHS):
+    if begun and version != VERSION:
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -125,14 +123,11 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         vocabulary.create(connection)
         volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     trigrams.create(connection)
     touched.prepare(connection, described)
     touched.know(connection, described)
-    if version != VERSION:  # an earlier program would not erase what is in the tables: it builds the index again
-        with transaction(connection):
-            lengths.create(connection)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
     attach(connection, database)
     _cut_back(connection)
 

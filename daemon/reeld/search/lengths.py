@@ -1,11 +1,12 @@
-"""About how many words each event has, in a byte: what cannot be among the best hits is known from few pages.
+"""About how many words each event has, and whether it is talk, in a byte: enough to leave most events out of a ranking.
 
 The facts of an event (:mod:`reeld.search.volumes`) are 20 bytes in a table of many pages. To rank some thousand events
 that are far apart, each of these pages was read, which took half of the time of a search. A block of this table has the
 lengths of 1,024 neighbours, so that a million events take 1.3 MB.
 
-A byte is a floating-point number with three bits behind the first one, rounded down. So it is at most an eighth below
-the length, and never above it: what it says of a score is a bound.
+The lower seven bits are a floating-point number with three bits behind the first one, rounded down. So it is at most
+an eighth below the length, and never above it: what it says of a score is a bound. The highest one says that the event
+is talk, see :class:`reeld.search.volumes.Document`; it is nowhere else.
 """
 
 import json
@@ -22,20 +23,21 @@ _EVENTS = 1 << _BITS
 _FRACTION = 3
 _ADDED = 1 << _FRACTION
 _MOST = 0x7F
+_TALK = 0x80
 _UNKNOWN = bytes(_EVENTS)
 
 
 class Length(NamedTuple):
-    """How many words an event has."""
+    """How many words an event has, and whether it is talk."""
 
     event: int
     words: int
+    is_talk: bool = False
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Create the table, with the lengths of all events that have facts."""
+    """Create the table, empty."""
     connection.execute("CREATE TABLE lengths (block INTEGER PRIMARY KEY, lengths BLOB NOT NULL) STRICT")
-    note(connection, map(Length._make, connection.execute("SELECT event, length FROM facts ORDER BY event")))
 
 
 def note(connection: sqlite3.Connection, lengths: Iterable[Length]) -> None:
@@ -43,8 +45,8 @@ def note(connection: sqlite3.Connection, lengths: Iterable[Length]) -> None:
     for block, some in groupby(lengths, lambda each: each.event >> _BITS):
         found = connection.execute("SELECT lengths FROM lengths WHERE block = ?", (block,)).fetchone()
         known = bytearray(found[0] if found else _EVENTS)
-        for event, words in some:
-            known[event & (_EVENTS - 1)] = rounded(words)
+        for event, words, is_talk in some:
+            known[event & (_EVENTS - 1)] = rounded(words) | is_talk * _TALK
         connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (block, bytes(known)))
 
 
@@ -58,7 +60,12 @@ def bytes_of(connection: sqlite3.Connection, events: Sequence[int]) -> list[int]
 
 def least(byte: int) -> int:
     """Return the fewest words that an event with a byte has."""
-    return (_ADDED + (byte & (_ADDED - 1)) << (byte >> _FRACTION)) - _ADDED
+    return (_ADDED + (byte & (_ADDED - 1)) << ((byte & _MOST) >> _FRACTION)) - _ADDED
+
+
+def is_talk(byte: int) -> bool:
+    """Return whether an event with a byte is talk."""
+    return byte >= _TALK
 
 
 def forget(connection: sqlite3.Connection, events: Sequence[int]) -> None:
@@ -74,6 +81,6 @@ def cut(connection: sqlite3.Connection, first: int) -> None:
 
 
 def rounded(words: int) -> int:
-    """Return the byte for a length."""
+    """Return the byte for a length, of what is no talk."""
     shifted = max(0, (words + _ADDED).bit_length() - _FRACTION - 1)
     return min(_MOST, (shifted << _FRACTION) + ((words + _ADDED) >> shifted) - _ADDED)

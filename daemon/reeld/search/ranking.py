@@ -128,7 +128,7 @@ def _best(connection: sqlite3.Connection, every: Sequence[Volume], asked: Asked,
     newest = {volume.first: volume.newest for volume in every}
     firsts = sorted(newest)
     source = Source(
-        length_bytes=partial(lengths.bytes_of, connection),
+        bytes_of=partial(lengths.bytes_of, connection),
         facts=partial(_facts, connection, asked.condition),
         newest=lambda event: newest[firsts[bisect_right(firsts, event) - 1]],
     )

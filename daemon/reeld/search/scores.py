@@ -1,12 +1,13 @@
 """What events score, and the best of many without a look at the facts of each.
 
 The formula is BM25: the sum of the rarities of the words that an event has, each weighted by how often it has the word
-for its length. What was just said counts a little more.
+for its length. What was just said counts a little more, and so does talk, that is, messages of people and models without calls:
+an answer has the words that somebody remembers once, the calls and files that led to it have them again and again.
 
 How often an event has each word is known from the words alone. To read how long it is and when it was said takes longer
 than all else in a search. So events that have the words as often are looked at together, those first that would score
-most if they were short and new; and of many, those first that are short, of which a byte tells
-(:mod:`reeld.search.lengths`). The rest cannot be among the best.
+most if they were short, new and talk; and of many, those first that are short, and those that are talk, of which a byte
+tells (:mod:`reeld.search.lengths`). The rest cannot be among the best.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from itertools import chain, repeat
 
 from reel.base.light_typing import NamedTuple
-from reeld.search.lengths import least
+from reeld.search.lengths import is_talk, least
 
 # How quickly further occurrences of a word lose weight, and how much a long text counts against an event. Measured with
 # 240 queries for 60 known answers in 7,852 real events: 1.2 and 0.75 found 207 among the first five, these 212.
@@ -24,6 +25,10 @@ _LENGTH = 0.6
 # How much more something counts that was just said, and after how many milliseconds half of that is left.
 _FRESH = 0.1
 _HALF = 30 * 86_400_000
+# How much more talk counts. Measured with 60 questions each about two sets of conversations, 31,000 messages: the first
+# query found the answer among five hits for 52 and 45 of them, and does for 55 and 56. Of 480 calls and results, four
+# words of one found it in 437, and do in 434; with half as much again, in 414.
+_TALK = 0.2
 # The last digits of a sum of fractions depend on their order.
 _DIGITS = 6
 # The bits of a number for how often an event has one of the things sought, and such a number with all of them.
@@ -56,12 +61,12 @@ class Source(NamedTuple):
     """What tells about events.
 
     Args:
-        length_bytes: returns the bytes that tell about how long events are.
+        bytes_of: returns the bytes that tell about how long events are, and which are talk.
         facts: returns those events that may be found, how many words they have, and when they were said.
         newest: returns a time before which an event was said.
     """
 
-    length_bytes: Callable[[Sequence[int]], Iterable[int]]
+    bytes_of: Callable[[Sequence[int]], Iterable[int]]
     facts: Callable[[Sequence[int]], Iterable[tuple[int, int, int]]]
     newest: Callable[[int], int]
 
@@ -79,13 +84,14 @@ class Formula(NamedTuple):
     usual: float
     fresh: Freshness | None
 
-    def score(self, times: int, length: int, said: int | None) -> float:
+    def score(self, times: int, length: int, said: int | None, *, is_talk: bool) -> float:
         """Return the score of an event, or the highest of several.
 
         Args:
             times: how often it has the things sought, as :func:`counted` says it.
             length: how many words it has, or the fewest that one of them has.
             said: when it was said, or the last of them; ``None`` for now.
+            is_talk: whether it is talk, or one of them may be.
         """
         against = _SATURATION * (1 - _LENGTH + _LENGTH * length / self.usual)
         score = 0.0
@@ -93,6 +99,8 @@ class Formula(NamedTuple):
             each = times & _ONE
             score += rarity * each / (each + against)
             times >>= _BITS
+        if is_talk:
+            score *= 1 + _TALK
         if self.fresh is not None:
             score *= self.fresh.factor(self.fresh.now if said is None else said)
         return round(score, _DIGITS)
@@ -110,13 +118,15 @@ class _Alike(NamedTuple):
         newest: what the id of the newest of them is below zero.
         times: how often they have the things sought.
         events: their ids; the newest first if they are about as long.
-        are_as_long: whether they are about as long, and were said at about the same time.
+        is_talk: whether they are talk, or may be.
+        are_as_long: whether they are about as long, were said at about the same time, and all are talk or none.
     """
 
     least: float
     newest: int
     times: int
     events: Sequence[int]
+    is_talk: bool
     are_as_long: bool
 
 
@@ -152,22 +162,25 @@ def best(formula: Formula, counts: Iterable[Mapping[int, int]], source: Source, 
     found: list[Ranked] = []
     at_once = _AT_FIRST
     while heap:
-        some: dict[int, int] = {}
+        some: dict[int, _Alike] = {}
         while heap and len(some) < at_once:
             first = heappop(heap)
             if len(found) == limit and first[:2] > (-found[-1].score, -found[-1].event):
                 if first.least > -found[-1].score:
                     heap.clear()
             elif first.are_as_long:
-                some.update(dict.fromkeys(first.events[:at_once], first.times))
+                some.update(dict.fromkeys(first.events[:at_once], first))
                 if later := first.events[at_once:]:
                     heappush(heap, first._replace(newest=-later[0], events=later))
             else:
                 for each in _by_length(formula, first, source):
                     heappush(heap, each)
-        scored = [(formula.score(some[event], length, said), event) for event, length, said in source.facts(list(some))]
+        scored = [
+            (formula.score(some[event].times, length, said, is_talk=some[event].is_talk), event)
+            for event, length, said in source.facts(list(some))
+        ]
         worst = found[-1].score if len(found) == limit else 0.0
-        better = [Ranked(score, event, formula.found(some[event])) for score, event in scored if score >= worst]
+        better = [Ranked(score, event, formula.found(some[event].times)) for score, event in scored if score >= worst]
         found = in_order([*found, *better])[:limit]
         at_once *= 2
     return found
@@ -179,23 +192,24 @@ def _by_times(formula: Formula, counts: Iterable[Mapping[int, int]]) -> list[_Al
     for event, times in chain.from_iterable(each.items() for each in counts):
         by_times.setdefault(times, []).append(event)
     return [
-        _Alike(-formula.score(times, 0, None), -max(events), times, events, are_as_long=False)
+        _Alike(
+            -formula.score(times, 0, None, is_talk=True), -max(events), times, events, is_talk=True, are_as_long=False
+        )
         for times, events in by_times.items()
     ]
 
 
 def _by_length(formula: Formula, alike: _Alike, source: Source) -> Iterator[_Alike]:
-    """Yield events by about how long they are, and if something counts as fresh, also by when they were said."""
+    """Yield events by how long they are and which are talk, and if something is fresh, also by when they were said."""
     by_length: dict[tuple[int, int | None], list[int]] = {}
     said = repeat(None) if formula.fresh is None else map(source.newest, alike.events)
-    keys = zip(source.length_bytes(alike.events), said, strict=False)
+    keys = zip(source.bytes_of(alike.events), said, strict=False)
     for event, key in zip(alike.events, keys, strict=True):
         by_length.setdefault(key, []).append(event)
     for (byte, newest), events in by_length.items():
         events.sort(reverse=True)
-        yield _Alike(
-            -formula.score(alike.times, least(byte), newest), -events[0], alike.times, events, are_as_long=True
-        )
+        highest = formula.score(alike.times, least(byte), newest, is_talk=is_talk(byte))
+        yield _Alike(-highest, -events[0], alike.times, events, is_talk=is_talk(byte), are_as_long=True)
 
 
 def in_order(ranked: Iterable[Ranked]) -> list[Ranked]:

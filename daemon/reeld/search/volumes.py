@@ -29,7 +29,8 @@ _VOLUMES = f"SELECT *, coalesce(lead(first) OVER (ORDER BY number), {1 << 62}) F
 class Document(NamedTuple):
     """An event in the index: its words, the parts of its camel-case words, joined parts of names, and generated words.
 
-    ``agent`` is a row, ``kind`` a number, ``length`` how many words there are, and ``said`` when it was said.
+    ``agent`` is a row, ``kind`` a number, ``length`` how many words there are, and ``said`` when it was said. If it
+    ``is_talk``, it is a message of a person or a model without calls.
     """
 
     event: int
@@ -41,6 +42,7 @@ class Document(NamedTuple):
     kind: int
     length: int
     said: int
+    is_talk: bool
 
 
 class Condition(NamedTuple):
@@ -107,6 +109,7 @@ def create(connection: sqlite3.Connection) -> None:
         "CREATE TABLE facts (event INTEGER PRIMARY KEY, agent INTEGER NOT NULL, kind INTEGER NOT NULL,"
         " length INTEGER NOT NULL, said INTEGER NOT NULL) STRICT"
     )
+    lengths.create(connection)
     begin(connection, 1, 1)
 
 
@@ -176,9 +179,9 @@ def insert(connection: sqlite3.Connection, volume: Volume, documents: Sequence[D
         (document[:5] for document in documents),
     )
     connection.executemany(
-        "INSERT INTO facts VALUES (?, ?, ?, ?, ?)", ((document.event, *document[5:]) for document in documents)
+        "INSERT INTO facts VALUES (?, ?, ?, ?, ?)", ((document.event, *document[5:9]) for document in documents)
     )
-    lengths.note(connection, (Length(document.event, document.length) for document in documents))
+    lengths.note(connection, (Length(each.event, each.length, each.is_talk) for each in documents))
 
 
 def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document]) -> None:

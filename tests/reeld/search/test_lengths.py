@@ -16,7 +16,6 @@ from reeld.search.lengths import Length
 def empty() -> Iterator[sqlite3.Connection]:
     """Open a database with an empty table of lengths."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE facts (event INTEGER PRIMARY KEY, length INTEGER)")
         lengths.create(connection)
         yield connection
 
@@ -72,10 +71,10 @@ def test_nothing_is_left(connection: sqlite3.Connection) -> None:
     assert (b"\0\7" + bytes(1022), bytes(6) + b"\7" + bytes(1017)) == (first[0], second[0])
 
 
-def test_what_is_there_already(connection: sqlite3.Connection) -> None:
-    """A table that is made for an index that lacks it has the lengths of its events."""
-    connection.execute("DROP TABLE lengths")
-    connection.executemany("INSERT INTO facts VALUES (?, ?)", [(3, 4), (9, 100)])
-    lengths.create(connection)
+def test_talk(connection: sqlite3.Connection) -> None:
+    """An event is known to be talk beside its length, until it is forgotten."""
+    lengths.note(connection, [Length(1, 1 << 40, is_talk=True), Length(2, 5, is_talk=True), Length(3, 5)])
+    lengths.forget(connection, [1])
 
-    assert [4, 96] == least_of(connection, 3, 9)
+    assert [0, 5, 5] == least_of(connection, 1, 2, 3)
+    assert [False, True, False] == [lengths.is_talk(byte) for byte in lengths.bytes_of(connection, [1, 2, 3])]

@@ -1,5 +1,6 @@
 """The best hits: which events are found though they lack words, and in which order."""
 
+import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,8 @@ WORDS = ("tape", "deck", "tapes", "getUserName", "user", "name", "修复认证",
 def _time_for_all() -> Iterator[None]:
     """Look through all volumes, also on a busy machine, unless a test is about the limit."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_SECONDS", PATIENCE)
+        for module in (ranking, finding):
+            patch.setattr(module, "_SECONDS", PATIENCE)
         yield
 
 
@@ -208,6 +210,30 @@ def test_the_recent(made: Make) -> None:
     assert [2, 1, 0] == said.best("tape")  # as good, and added later
 
 
+TAPE = {"type": "text", "text": "tape"}
+CALL = {"type": "tool_call", "id": "1", "name": "tape", "arguments": "{}"}
+RESULT = {"type": "tool_result", "tool_call_id": "1", "content": "tape tool result tool call", "is_error": False}
+
+
+def test_talk(made: Make) -> None:
+    """A message without calls and results counts a fifth more than others, which come first if they have more of it."""
+    said = made("tape")
+    for kind, *blocks in (
+        ("user", TAPE, {"type": "text", "text": '"tool_result", "tool_call"'}),
+        ("assistant", TAPE),
+        ("assistant", CALL),
+        ("tool_result", RESULT),
+        ("tool_result", {**RESULT, "content": "tape " * 4}),
+    ):
+        said.events.append(said.rows.event(said.agent, kind, "", json.dumps({"blocks": blocks})))
+    said.fill()
+    scores = {said.events.index(each.event): each.score for each in said.ranked("tape")}
+
+    assert [5, 2, 0] == said.best("tape")[:3]
+    assert scores[0] == scores[2] == pytest.approx(1.2 * scores[3], abs=1e-5)
+    assert scores[1] == pytest.approx(1.2 * scores[4], abs=1e-5)
+
+
 def test_filters(made: Make) -> None:
     """Facts of an event narrow a ranked search down."""
     said = made("tape", "tape deck")
@@ -317,12 +343,13 @@ def test_vocabulary_counts(
 
 def bytes_of_facts(connection: sqlite3.Connection) -> dict[int, int]:
     """Return what the table of lengths should say of all events that have words."""
-    facts = connection.execute("SELECT event, length FROM facts WHERE length > 0")
-    return {event: lengths.rounded(words) for event, words in facts}
+    facts = connection.execute("SELECT event, length, kind < 2 FROM facts")  # no message here has a call
+    found = {event: lengths.rounded(words) | talk << 7 for event, words, talk in facts}
+    return {event: byte for event, byte in found.items() if byte}
 
 
 def bytes_of_lengths(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return all that the table of lengths says, but for events without words."""
+    """Return all that the table of lengths says, but for events that are no talk and have no words."""
     blocks = connection.execute("SELECT block, lengths FROM lengths")
     return {block * 1024 + at: byte for block, some in blocks for at, byte in enumerate(some) if byte}
 

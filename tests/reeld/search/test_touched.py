@@ -322,12 +322,12 @@ def test_forgotten_edits(rows: Rows, connection: sqlite3.Connection, database: s
 
 
 def test_an_index_without_the_table(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
-    """An index of an earlier version keeps its words, and its table is filled in batches beside new events."""
+    """An index without the table keeps its words, and the table is filled in batches beside new events."""
     agent = rows.agent(1)
     events = [wrote(rows, agent, "a", call=f"c{number}") for number in range(3)]
     answered(rows, agent, call="c0", success=False)
     fill(connection)
-    connection.executescript("DROP TABLE lengths; DROP TABLE touched; DROP TABLE touches; PRAGMA user_version = 5")
+    connection.executescript("DROP TABLE touched; DROP TABLE touches")
 
     with closing(opened(database)) as again:
         assert index.progress(connection) == index.progress(again)
