@@ -105,17 +105,17 @@ class Conversation:
             case Kept():
                 self._keep(step)
             case Back():
-                self._at = self._place_of(step.to) if step.to else self._base
+                self._at = self._end_of(step.to) if step.to else self._base
             case Middle():
-                self._at = self._end_at(step.after)
+                self._at = self._end_of(step.after, self.log.tip)
             case Compacted():
                 self._compact(step)
 
-    def _end_at(self, ref: str) -> int | None:
-        """Return the last message at what has a source's id, or of the conversation if nothing has it."""
-        place = self._place_of(ref)
+    def _end_of(self, ref: str, unknown: int | None = None) -> int | None:
+        """Return the last message at what has a source's id; ``unknown`` if nothing has it."""
+        place = self._places.get(ref) or self.log.place_of(ref)
         if place is None:
-            return self.log.tip
+            return unknown
         return place if self.log.is_message(place) else self.log.state_with(place)[1]
 
     def finish(self) -> None:
@@ -128,6 +128,9 @@ class Conversation:
             self.writer.describe()
 
     def _say(self, said: Said) -> None:
+        if said.role == "system" and self._is_noted(said.parts[-1]):
+            self.known += 1
+            return
         if said.role == "system":
             said = self._prompt_in_log(said)
         if said.role != "system" or self._takes_prompt(said):
@@ -165,6 +168,10 @@ class Conversation:
             self._prompt = said
         at = self._at
         place, parts = self._known_parts(said.parts)
+        if place is not None and not self.log.is_message(place):
+            self._at = at
+            self._read_rest(said)
+            return
         had = self._had_after() if parts and said.role != "system" else []
         if (whole := self._recognition.whole(said.role, parts, had)) is not None:
             place, parts = whole, ()
@@ -194,6 +201,19 @@ class Conversation:
             self._base = place
         self._note_opening(said)
         self._go_to(place)
+
+    def _read_rest(self, said: Said) -> None:
+        """Read a message without the parts that are in the log as records beside the conversation: they stay these."""
+        rest = tuple(part for part in said.parts if not self._is_noted(part))
+        if rest:
+            self._read(said._replace(parts=rest))
+        else:
+            self.known += 1
+
+    def _is_noted(self, part: Part) -> bool:
+        """Return whether a part is in the log as a record, as an earlier version took it."""
+        place = self.log.place_of(part.ref)
+        return place is not None and not self.log.is_message(place)
 
     def _content(self, said: Said, parts: tuple[Part, ...], at: int | None) -> list[Json]:
         """Return the blocks of parts of a message, as they were redacted here.
@@ -269,7 +289,8 @@ class Conversation:
         return is_other and self.log.head <= self._had and Path(place).is_file()
 
     def _place_of(self, ref: str) -> int | None:
-        return self._places.get(ref) or self.log.place_of(ref)
+        place = self._places.get(ref) or self.log.place_of(ref)
+        return place if place is not None and self.log.is_message(place) else None
 
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""

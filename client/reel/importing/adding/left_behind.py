@@ -54,7 +54,7 @@ def pieces_of(parts: Iterable[Part], place: int, log: Log) -> tuple[list[int], l
     pieces, left = [place], list[int]()
     for part in reversed([*parts]):
         found = log.place_of(part.ref)
-        if found is not None and found != pieces[-1]:
+        if found is not None and found != pieces[-1] and log.is_message(found):
             (pieces if found == log.before(pieces[-1]) else left).append(found)
     return pieces, left
 

@@ -385,6 +385,31 @@ def test_a_prompt_that_is_written_again(client: Client, tmp_path: Path) -> None:
     assert not {"rewind", "restore", "clear"} & {kind for kind, _ in events}
 
 
+@pytest.mark.parametrize("noted", [["s0"], ["h1"], ["s0", "h1"], ["u0", "a1", "r1"]])
+def test_what_an_earlier_version_noted(client: Client, tmp_path: Path, noted: list[str]) -> None:
+    """A message that is in the log as a note stays one, and nothing else is said again or moved for it."""
+    made = Transcript("noted").user("u1", "List").user("u0", "<context/>")
+    made.record("attachment", "s0", attachment={"type": "prompt_snapshot", "systemPrompt": ["Be brief."]})
+    made.answer("a1", "I look.", "m1").answer("a2", call("c1"), "m1").result("r1", "c1").user("h1", "<hook/>")
+    made.answer("b1", "Two.", "m2").user("u2", "Wrong").user("u3", "Again", after="h1").answer("d1", "Three.", "m4")
+    rows = {"u1": "user", "u0": "user", "s0": "system", "a1": "", "a2": "assistant", "r1": "user", "h1": "user"}
+    name, told = "claude-code/noted", [(ref, "note" if ref in noted else kind) for ref, kind in rows.items()]
+    with Client(client.path, name=CLIENT) as importer:
+        importer.call(requests.create(name, tags={"import": name}))
+        for ref, kind in told:
+            if kind:
+                importer.call(requests.append(name, [{"kind": kind, "content": ref, "ref": ref}]))
+    made.write(tmp_path / "noted.jsonl")
+    for seen in ("one", "two"):
+        Import(client, "claude-code", tmp_path, tmp_path / seen).look()
+
+    refs = [event["ref"] for event in client.iter_history(name) if event.get("ref") and event["kind"] != "usage"]
+    said = [record.get("ref") for record in client.iter_conversation(name)]
+    Import(client, "claude-code", tmp_path, tmp_path / "end").purge(name)
+    assert [ref for ref, kind in told if kind] + ["b1", "u2", "u3", "d1"] == refs
+    assert [ref for ref, kind in told if kind not in ("", "note")] + ["u3", "d1"] == said
+
+
 @pytest.mark.parametrize("after", ["a1", "u2"])
 @pytest.mark.parametrize("is_changed", [False, True])
 def test_a_branch_that_was_pruned(client: Client, tmp_path: Path, after: str, *, is_changed: bool) -> None:
