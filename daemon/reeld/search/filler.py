@@ -6,27 +6,30 @@ MB of memory, so it runs only while much is written.
 
 It is :mod:`subprocess`, by way of anyio. :mod:`multiprocessing` would start a second process, which watches the first.
 
-Jobs never overlap. To run one, to end the process, or to write the index in another way, a task must have the turn of
+Jobs never overlap. To run one, or to write the index in another way, a task must have the turn of
 :class:`reeld.search.service.Search`. The process has no transaction between two jobs. Nothing is lost if it dies: a job
-is a transaction, and the thread does it again.
+is a transaction, and is done again.
 """
 
 import logging
+import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
 from anyio.abc import Process
 
 from reel.base.process_end import describe_end
-from reel.daemon.process import trusted_environment
+from reel.daemon.process import this_python, trusted_environment
 from reel.touches.describing import Described
 from reeld.search.attached_log import OpenLog
 from reeld.store.connection_thread import ConnectionThread, Job, T
-from reeld.store.wal import own_processes
+from reeld.store.wal import has_open, own_processes
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +45,17 @@ _RETRY = 60.0
 _LIMIT = 120.0
 # Seconds in which a process whose pipe is closed should have ended.
 _GRACE = 1.0
+# What is run; the id of the daemon follows.
+_PROGRAM = ("-m", "reeld.search")
+_PROC = Path("/proc")
 
 
 class _Failed(Exception):
     """The process could not start, or did not answer; the message says why."""
+
+
+class Abandoned(Exception):
+    """A job was not done, because somebody else is to write the index first."""
 
 
 class Filler:
@@ -61,6 +71,9 @@ class Filler:
         self._opening = path, database, described
         self._thread: ConnectionThread | None = None
         self._process: Process | None = None
+        # Whether the process was killed because others are to write the index; and held while its end is awaited.
+        self._is_abandoned = False
+        self._ending = anyio.Lock()
         # The times when the process ends if nothing is written, and before which none is started.
         self._ends = 0.0
         self._not_before = 0.0
@@ -87,11 +100,17 @@ class Filler:
             await self.end()
 
     async def run(self, job: Job[T]) -> T:
-        """Run a job: a function of a module, with arguments that can be pickled."""
+        """Run a job: a function of a module, with arguments that can be pickled.
+
+        Raises:
+            Abandoned: the process was killed by :meth:`abandon`.
+        """
         if self._process is not None:
             try:
                 outcome = await self._ask(self._process, job)
             except _Failed as error:
+                if self._is_abandoned:
+                    raise Abandoned from None
                 self._note(error)
             else:
                 if isinstance(outcome, BaseException):
@@ -117,7 +136,8 @@ class Filler:
     async def _start(self) -> None:
         from reeld.search.filling import Opening  # noqa: PLC0415 - the daemon starts without it
 
-        command = [sys.executable, "-P", "-m", "reeld.search"]
+        command = [*this_python(), *_PROGRAM, str(os.getpid())]
+        self._is_abandoned = False
         try:
             with anyio.CancelScope(shield=True):  # one that started would belong to nobody
                 self._process = process = await anyio.open_process(command, stderr=None, env=trusted_environment())
@@ -126,7 +146,8 @@ class Filler:
         except OSError as error:
             self._note(_Failed(f"{sys.executable}: {error.strerror}"))
         except _Failed as error:
-            self._note(error)
+            if not self._is_abandoned:
+                self._note(error)
         else:
             if outcome is not None:  # the thread, which does the same, says what is wrong with the index or the log
                 await self.end()
@@ -154,15 +175,50 @@ class Filler:
                 await self.end()
         return outcome
 
+    def abandon(self) -> None:
+        """Kill the process if it runs, without the turn: who has that waits for its answer, perhaps in vain."""
+        if self._process is not None and self._process.returncode is None:
+            self._is_abandoned = True
+            self._process.kill()
+
     async def end(self) -> None:
-        """Kill the process if it runs, and wait until it has ended."""
-        process, self._process = self._process, None
-        if process is not None:
-            with anyio.CancelScope(shield=True):
+        """Kill the process if it runs, and wait until it has ended, whoever has killed it."""
+        with anyio.CancelScope(shield=True):
+            async with self._ending:
+                if (process := self._process) is None:
+                    return
                 if process.returncode is None:
                     process.kill()
                 await process.aclose()
                 own_processes.discard(process.pid)
+                self._process = None
+
+
+def end_orphans(path: str) -> None:
+    """Kill the processes that fill an index for a daemon that is gone; on Linux only.
+
+    Each ends by itself, unless somebody has stopped it. Then nobody can write to the index in which it has begun to.
+    """
+    for process in _processes():
+        with suppress(OSError, ValueError):  # it has ended meanwhile, or is another user's
+            if _is_orphan(process) and has_open(process, os.stat(path)):
+                os.kill(process, signal.SIGKILL)
+                log.warning("process %d, which filled the search index for a daemon that is gone, was ended", process)
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(_PROC) if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _is_orphan(process: int) -> bool:
+    command = (_PROC / str(process) / "cmdline").read_bytes().split(b"\0")
+    if tuple(command[-4:-2]) != tuple(map(str.encode, _PROGRAM)):
+        return False
+    _, parent, *_ = (_PROC / str(process) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
+    return int(command[-2]) != int(parent)
 
 
 async def _end_of(process: Process) -> str:

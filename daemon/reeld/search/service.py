@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from reeld.search import finding, index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.edit_pages import EditPages
 from reeld.search.entries import Text
-from reeld.search.filler import Filler
+from reeld.search.filler import Abandoned, Filler, end_orphans
 from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated
 from reeld.search.pauses import Pauses, pause_after
@@ -161,8 +161,7 @@ class Search:
             events: the ids of the removed events.
             instead: replacement texts of others, by their ids.
         """
-        async with self._turn:
-            await self._filler.end()  # it has had the texts in its memory, and pages of the index
+        async with self._alone():  # the process has had the texts in its memory, and pages of the index
             replace = partial(index.replace, events=events, instead=instead, path=self.path)
             is_sound = await self._try(replace)
             try:
@@ -186,9 +185,16 @@ class Search:
 
     async def begin_again(self) -> None:
         """Remove the index, which is built again: the log has changed."""
-        async with self._turn:
-            await self._filler.end()  # it may have in its memory what the log no longer has
+        async with self._alone():  # the process may have in its memory what the log no longer has
             self._remove()
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Have the turn, without a process: one that somebody has stopped would keep it for minutes."""
+        self._filler.abandon()
+        async with self._turn:
+            await self._filler.end()
+            yield
 
     async def _try(self, job: Job[None]) -> bool:
         """Run a job on the writing connection; return whether it succeeded."""
@@ -224,9 +230,10 @@ class Search:
                         return
                     began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
                     await self._filler.adapt(max(self.behind, self.touches_behind) if self._is_in_place() else 0)
-                    filled = await self._filler.run(index.fill) if self._has_room() else None
-                    if filled is not None and not filled.more and filled.touched < filled.event:
-                        filled = filled._replace(touched=await self._filler.run(index.fill_touches))
+                    try:
+                        filled = await self._fill() if self._has_room() else None
+                    except Abandoned:
+                        continue
                 if filled is None:
                     with anyio.move_on_after(_RETRY):
                         await self._news.wait()
@@ -241,13 +248,21 @@ class Search:
                 self._filled = anyio.Event()
                 pause = self._pause(began, written, self.indexed - before)
                 if is_complete:
-                    await self._make_blocks()
+                    with suppress(Abandoned):
+                        await self._make_blocks()
                     with anyio.move_on_after(self._filler.patience):
                         await self._news.wait()
                     pause = max(pause, _DELAY)
                 with anyio.move_on_after(pause):
                     await self._hurry.wait()
                 self._hurry = anyio.Event()
+
+    async def _fill(self) -> index.Filled:
+        """Put the next events into the index."""
+        filled = await self._filler.run(index.fill)
+        if filled.more or filled.touched >= filled.event:
+            return filled
+        return filled._replace(touched=await self._filler.run(index.fill_touches))
 
     def _pause(self, began: float, written: int, indexed: int) -> float:
         """Return how many seconds to pause after a batch; a process needs no pause, as the system lets others go first.
@@ -306,6 +321,7 @@ class Search:
                 Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             else:
                 self._require_room_to_build()
+            await anyio.to_thread.run_sync(end_orphans, self.path)
             setup = partial(index.prepare, database=self._log, described=self._described)
             self._is_damaged = self._is_removed = False
             self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))

@@ -147,11 +147,12 @@ def _lockers(shm: str) -> Iterator[int]:
             continue
         same = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
         # On btrfs and overlayfs, a file and its locks have different devices.
-        if int(first) <= _LAST and int(last) >= _FIRST and (same or _has_open(int(pid), found)):
+        if int(first) <= _LAST and int(last) >= _FIRST and (same or has_open(int(pid), found)):
             yield int(pid)
 
 
-def _has_open(pid: int, file: os.stat_result) -> bool:
+def has_open(pid: int, file: os.stat_result) -> bool:
+    """Return whether a process has a file open, as far as Linux can tell."""
     try:
         return any(os.path.samestat(each.stat(), file) for each in (_PROC / str(pid) / "fd").iterdir())
     except OSError:

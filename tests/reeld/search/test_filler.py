@@ -32,6 +32,35 @@ from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, said, write
 
 _ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+# The same while it writes.
+_ENDLESS_WRITE = (
+    "INSERT INTO progress SELECT progress.* FROM progress, "
+    "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) WHERE i < 0"
+)
+# A daemon whose process is stopped while it writes to the index of a log, and that is then killed.
+_KILLED_DAEMON = """
+import os, pickle, signal, sqlite3, subprocess, sys
+from operator import methodcaller
+from reel.touches.describing import Described
+from reeld.search import filling
+
+index, log, statement = sys.argv[1:]
+command = [sys.executable, "-P", "-m", "reeld.search", str(os.getpid())]
+process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+process.stdin.write(pickle.dumps(filling.Opening(index, log, Described())))
+process.stdin.write(pickle.dumps(methodcaller("execute", statement)))
+process.stdin.flush()
+connection = sqlite3.connect(index, timeout=0, isolation_level=None)
+try:
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+except sqlite3.OperationalError:
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
+print(process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 _TOOLS = described({"save": {"wrote": "where", "after": "what"}})
 # What is in an index; of how the words are stored, only what a query sees.
 _TABLES = (
@@ -286,6 +315,63 @@ async def test_an_erasure_ends_the_process(tmp_path: Path) -> None:
 
     assert not alive
     assert [] == found
+
+
+@pytest.mark.parametrize("how", ["without", "begin_again"])
+async def test_who_erases_does_not_wait_for_a_stopped_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """The process is ended before it has answered, and that is no failure: another one may take its place at once."""
+    async with filled(str(tmp_path / "reel.db")) as (store, search):
+        async with search._turn:
+            stopped = process_of(search)
+            os.kill(stopped, signal.SIGSTOP)
+        await write(store, said(1, *map(_event, range(22, 42))))
+        with anyio.fail_after(PATIENCE):
+            while not search._turn.locked():  # for as long as it does not answer
+                await anyio.lowlevel.checkpoint()
+        with anyio.fail_after(filler._LIMIT / 4):
+            if how == "without":
+                async with search.without([2], {}):
+                    assert not lives(stopped)
+            else:
+                await search.begin_again()
+        await complete(search)
+
+        assert search._filler.has_process
+    assert [] == [record for record in caplog.records if record.name == filler.__name__]
+
+
+async def test_an_end_that_is_awaited_twice(tmp_path: Path) -> None:
+    """Whoever ends the process goes on when it has ended, also if somebody else is ending it."""
+    async with filled(str(tmp_path / "reel.db")) as (_, search), search._turn, anyio.create_task_group() as tasks:
+        ended = process_of(search)
+        tasks.start_soon(search._filler.end)
+        await anyio.lowlevel.checkpoint()
+        await search._filler.end()
+
+        assert not lives(ended)
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
+async def test_a_stopped_process_of_a_daemon_that_was_killed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The next daemon ends it, and can write to the index; its own process stays."""
+    database = str(tmp_path / "reel.db")
+    async with filled(database) as (_, search):
+        index_path = search.path
+    command = [sys.executable, "-c", _KILLED_DAEMON, index_path, database, _ENDLESS_WRITE]
+    stopped = int((await anyio.run_process(command, stderr=None, check=False)).stdout)
+    assert lives(stopped)
+    async with filled(database, 0) as (store, search):
+        await write(store, said(1, *map(_event, range(22, 42))))
+        await complete(search)
+        own = process_of(search)
+        filler.end_orphans(index_path)
+
+        assert lives(own)
+    assert [f"process {stopped}, which filled the search index for a daemon that is gone, was ended"] == [
+        record.getMessage() for record in caplog.records if record.name == filler.__name__
+    ]
 
 
 async def test_an_index_that_is_built_again(tmp_path: Path) -> None:
