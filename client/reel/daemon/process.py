@@ -257,6 +257,19 @@ def trusted_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
 
 
+def this_python() -> list[str]:
+    """Return the command of another process of this Python, which is as isolated as this one.
+
+    Whoever runs the daemon with ``-I`` does not want modules of ``PYTHONPATH`` or of the user's directory in any of it.
+    """
+    flags = sys.flags
+    isolated = ["-I"] if flags.isolated else []
+    isolated += ["-E"] if flags.ignore_environment and not flags.isolated else []
+    isolated += ["-s"] if flags.no_user_site and not flags.isolated else []
+    # -P: without it, -m looks for the module in the current directory first.
+    return [sys.executable, *isolated, "-P"]
+
+
 def executable() -> list[str]:
     """Return the command that runs the daemon.
 
@@ -264,8 +277,7 @@ def executable() -> list[str]:
         NotRunning: it is not installed.
     """
     if find_spec("reeld") is not None:
-        # -P: without it, -m looks for the module in the current directory first.
-        return [sys.executable, "-P", "-m", "reeld"]
+        return [*this_python(), "-m", "reeld"]
     if found := shutil.which("reeld"):
         return [found]
     from reel.base.installation import install_command  # noqa: PLC0415 - only then

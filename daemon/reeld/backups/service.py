@@ -10,7 +10,7 @@ import anyio
 
 from reel.base.errors import Storage, from_wire
 from reel.base.light_typing import NamedTuple
-from reel.daemon.process import trusted_environment
+from reel.daemon.process import this_python, trusted_environment
 from reeld.store.backup import Copy
 from reeld.store.store import Store
 
@@ -92,8 +92,7 @@ async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[s
     """
     from anyio.streams.text import TextReceiveStream  # noqa: PLC0415 - the daemon starts without it
 
-    # -P: without it, -m looks for the module in the current directory first.
-    command = [sys.executable, "-P", "-m", "reeld", "verify", "--background", path]
+    command = [*this_python(), "-m", "reeld", "verify", "--background", path]
     last: dict[str, Any] = {}
     try:
         async with await anyio.open_process(

@@ -19,6 +19,7 @@ from itertools import islice
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
 from reel.base.light_typing import TYPE_CHECKING
+from reel.daemon.process import this_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +86,7 @@ def matched(expressions: Sequence[Expression], texts: Sequence[str]) -> list[lis
         InvalidParams: an expression is not valid, or takes too long.
     """
     asked = json.dumps([[each.text, each.excluded] for each in expressions]), json.dumps(texts)
-    process = [sys.executable, "-P", "-m", __name__]
+    process = [*this_python(), "-m", __name__]
     try:
         ran = subprocess.run(  # noqa: S603 - this file
             process, input="\n".join(asked), capture_output=True, text=True, timeout=_PATIENCE, check=False
