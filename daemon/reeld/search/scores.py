@@ -1,8 +1,8 @@
 """What events score, and the best of many without a look at the facts of each.
 
 The formula is BM25: the sum of the rarities of the words that an event has, each weighted by how often it has the word
-for its length. What was just said counts a little more, and so does talk, that is, messages of people and models without calls:
-an answer has the words that somebody remembers once, the calls and files that led to it have them again and again.
+for its length. What was just said counts a little more, and so does talk, which is messages of people and models
+without calls: an answer has the words that somebody remembers once, the calls and files before it again and again.
 
 How often an event has each word is known from the words alone. To read how long it is and when it was said takes longer
 than all else in a search. So events that have the words as often are looked at together, those first that would score
