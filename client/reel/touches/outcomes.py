@@ -8,6 +8,8 @@ from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
 from reel.touches.touch import Deed
 
+# The key of a result's metadata that has the exit status, if an importer knows it.
+EXIT_STATUS = "exit_status"
 # How many characters at the beginning and at the end may be a tool's own words: the rest is what a command printed.
 _BEGINNING, _END = 512, 256
 _STATUS_FIRST = re.compile(r"Exit code:? (-?\d{1,5})\b")
@@ -61,7 +63,9 @@ def outcome_of(result: Mapping[str, Any] | None, *, marks_failures: bool) -> Out
         return Outcome()
     failed = bool(result.get("is_error"))
     text = text_of(result.get("content"))
-    status = _status(text, failed=failed)
+    status = (result.get("provider_metadata") or {}).get(EXIT_STATUS)
+    if type(status) is not int:
+        status = _status(text, failed=failed)
     if status is None and not failed and marks_failures and not _is_open(text):
         status = 0
     is_refused = failed or bool(status) or bool(_REFUSED.match(text))

@@ -24,7 +24,7 @@ from reel.touches.touch import Deed, Touch
 
 # A new number empties the table of every index, which is then filled again: for changes of its columns, and of what
 # reel.touches reads.
-VERSION = 2
+VERSION = 3
 # What a call did. Their places are stored: an insertion needs a new version.
 DEEDS: tuple[Deed, ...] = ("read", "wrote", "ran")
 # What is entered of one call: it may have as many hunks as a message has lines.

@@ -176,8 +176,18 @@ def test_exit_status(name: str, content: Any, is_error: bool, status: int | None
 
 
 def test_a_shell_that_marks_no_failure() -> None:
-    """A shell of opencode does not mark a command that failed, so that nothing says how it ended."""
+    """A shell of opencode does not mark a command that failed, so that nothing in its output says how it ended."""
     assert [Touch("ran", "", command="x")] == touches(call("bash", {"command": "x", "description": "X"}), result("out"))
+
+
+@pytest.mark.parametrize(("known", "status"), [(3, 3), (0, 0), ("3", None), (None, None), (True, None)])
+def test_an_exit_status_beside_the_output(known: Any, status: int | None) -> None:
+    """What an importer knows of how a command ended counts before its output."""
+    ended = {**result("out"), "provider_metadata": {"provider": "opencode", "exit_status": known}}
+
+    assert [Touch("ran", "", command="x", status=status)] == touches(
+        call("bash", {"command": "x", "description": "X"}), ended
+    )
 
 
 @pytest.mark.parametrize(

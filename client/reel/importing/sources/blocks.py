@@ -11,6 +11,10 @@ from reel.providers.blocks import tool_call
 from reel.providers.refusals import Refusals
 from reel.providers.roles import split_by_role
 from reel.said.blocks import ALLOWED, check_name
+from reel.touches.outcomes import EXIT_STATUS
+
+# Windows has unsigned ones of 32 bits.
+_LARGEST_STATUS = (1 << 32) - 1
 
 
 def made_by(provider: str, model: str) -> Json:
@@ -21,6 +25,13 @@ def made_by(provider: str, model: str) -> Json:
 def call_block(call_id: str, name: str, arguments: Any) -> Json:
     """Return the block of a call, which may have neither an id nor a name."""
     return tool_call(call_id or "call", name or "unknown", arguments)
+
+
+def with_exit_status(result: Json, provider: str, status: Any) -> Json:
+    """Return the result of a command with its exit status beside it, if that is a number: its text may not have it."""
+    if type(status) is not int or abs(status) > _LARGEST_STATUS:
+        return result
+    return {**result, "provider_metadata": {"provider": provider, EXIT_STATUS: status}}
 
 
 def anthropic_blocks(content: Any, refusals: Refusals, model: str = "") -> list[Json]:

@@ -1,5 +1,6 @@
 """Crush, and the first opencode, from which it was made: a database in each project."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep
-from reel.importing.sources.blocks import call_block, fitting, made_by, said_from
+from reel.importing.sources.blocks import call_block, fitting, made_by, said_from, with_exit_status
 from reel.importing.sources.databases import Damaged, Database, databases_below, open_database
 from reel.importing.sources.files import MAX_LINE, open_regular
 from reel.importing.sources.unfinished import as_far_as_written, may_go_on, postpone
@@ -43,6 +44,12 @@ _COLUMNS = frozenset(
         "is_summary_message",
     }
 )
+# What the shell tool writes behind the output of a command, and in how many characters.
+_ENDED = re.compile(
+    r"(?:(?:\A|\n)(?:Exit code (?P<status>\d{1,10})|(?P<aborted>Command was aborted before completion)))?"
+    r"(?P<directory>\n\n<cwd>[^\n]*</cwd>)?\Z"
+)
+_END = 4200
 # The fields of a part of which something is made, by its type; any other part is kept whole.
 _FIELDS = {
     "text": frozenset({"text"}),
@@ -209,7 +216,20 @@ def _call(data: Json, _row: Json) -> Json:
 
 def _result(data: Json, _row: Json) -> Json:
     failed = data.get("is_error") is True
-    return tool_result(text_in(data, "tool_call_id") or "call", text_in(data, "content"), failed=failed)
+    content = text_in(data, "content")
+    result = tool_result(text_in(data, "tool_call_id") or "call", content, failed=failed)
+    return with_exit_status(result, _NAME, _exit_status(content) if data.get("name") == "bash" else None)
+
+
+def _exit_status(output: str) -> int | None:
+    """Return the exit status that the shell tool wrote behind the output of a command; nothing is there after success.
+
+    The first opencode wrote no directory: then success is not told from a command that goes on.
+    """
+    found = _ENDED.search(output[-_END:])
+    if found is None or found["aborted"]:
+        return None
+    return int(found["status"]) if found["status"] else 0 if found["directory"] else None
 
 
 def _binary(data: Json, _row: Json) -> Json | None:

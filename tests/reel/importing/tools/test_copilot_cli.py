@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from reel.importing.steps import Kept
 from reel.importing.tools.copilot_cli.tool import TOOL
+from reel.touches.reading import touches
 from tests.reel.importing.records import Read, Records
 from tests.reel.importing.transcripts import outline
 
@@ -67,6 +70,25 @@ def test_a_turn(tmp_path: Path) -> None:
         *(found.about.tags[k] for k in ("cwd", "branch", "model")),
     )
     assert ("copilot-cli/s", {"progress of a turn": 2}) == (found.source.conversation, found.counts.ignored)
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("x\n<exited with exit code 2>", 2),
+        ("<exited with exit code 0>", 0),
+        ("x", None),
+        ("say <exited with exit code 0>", None),
+    ],
+)
+def test_exit_status(tmp_path: Path, output: str, status: int | None) -> None:
+    """A command's exit status is what the shell says behind its output."""
+    made = Session().user("u", "look").answer("a", "So", call("bash", command="x", description="X"))
+    made.event("tool.execution_complete", "r", toolCallId="bash", success=True, result={"content": output})
+    _, answer, results = read(made, tmp_path).said
+
+    (ran,) = touches(answer.parts[0].blocks[-1], results.parts[0].blocks[0])
+    assert (output, status) == (results.parts[0].blocks[0]["content"], ran.status)
 
 
 def test_output_of_earlier_versions(tmp_path: Path) -> None:

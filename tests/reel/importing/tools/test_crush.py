@@ -11,6 +11,7 @@ import pytest
 
 from reel.importing.steps import About, Compacted, Kept
 from reel.importing.tools.crush import TOOL
+from reel.touches.reading import touches
 from tests.reel.importing.records import Read
 from tests.reel.importing.transcripts import outline
 
@@ -56,6 +57,29 @@ def _insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> No
 def read(directory: Path, *messages: dict[str, Any], **session: Any) -> Read:
     """Return what is read of a session."""
     return Read(TOOL, save(directory / "deck/.crush/crush.db", *messages, **session))
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("x\n\n<cwd>/deck</cwd>", 0),
+        ("\nExit code 2\n\n<cwd>/deck</cwd>", 2),
+        ("x\ny\nExit code 2", 2),  # of the first opencode
+        ("x", None),
+        ("x\nCommand was aborted before completion\n\n<cwd>/deck</cwd>", None),
+        ("Background shell started with ID: 1", None),
+        ("no Exit code 2", None),
+    ],
+)
+def test_exit_status(tmp_path: Path, output: str, status: int | None) -> None:
+    """A command's exit status is what the shell tool says behind its output."""
+    call = part("tool_call", id="c", name="bash", input='{"command":"x","description":"X"}', finished=True)
+    result = part("tool_result", tool_call_id="c", name="bash", content=output, is_error=False)
+    messages = message("a", "assistant", call, end("tool_use")), message("r", "tool", result, end())
+    answer, results = read(tmp_path, message("u", "user", "x", end()), *messages).said[1:]
+
+    (ran,) = touches(answer.parts[0].blocks[0], results.parts[0].blocks[0])
+    assert (output, status) == (results.parts[0].blocks[0]["content"], ran.status)
 
 
 def test_a_turn(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reel.importing.steps import About, Back, Compacted, Counts, Kept, Said, Step
 from reel.importing.tools.opencode.messages import Messages
 from reel.importing.tools.opencode.tool import TOOL
+from reel.touches.reading import touches
 from tests.reel.importing.transcripts import check_step
 
 _DONE = {"created": 1_760_000_000_000, "completed": 1_760_000_000_009}
@@ -211,6 +212,22 @@ def test_an_answer_that_was_left(tmp_path: Path) -> None:
     assert ([("user", ["List"])], True) == (said(list(now.steps())), now.counts.unfinished)
     words = [("user", ["List"]), ("assistant", ["tool_call"]), ("tool", ["tool_result"])]
     assert (words, False) == (said(list(left.steps())), left.counts.unfinished)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status"), [({"exit": 2, "truncated": False}, 2), ({"exit": 0}, 0), ({"exit": None}, None), ({}, None)]
+)
+def test_exit_status(tmp_path: Path, metadata: Any, status: int | None) -> None:
+    """A command's exit status is beside its output, and so beside its result; nothing is there if it was ended."""
+    state = {"status": "completed", "input": {"command": "x", "description": "X"}, "output": "o", "metadata": metadata}
+    messages = [
+        prompt("Go"),
+        ({**_MADE, "finish": "stop"}, [{"type": "tool", "callID": "c1", "tool": "bash", "state": state}]),
+    ]
+    _, answer, results = [step for step in read(tree(tmp_path, messages)) if isinstance(step, Said)]
+
+    (ran,) = touches(answer.parts[0].blocks[0], results.parts[0].blocks[0])
+    assert ("o", status) == (results.parts[0].blocks[0]["content"], ran.status)
 
 
 def test_a_compaction_without_its_summary(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """Reads the events of Copilot CLI that say something, each on its own."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import anthropic_blocks, call_block, made_by
+from reel.importing.sources.blocks import anthropic_blocks, call_block, made_by, with_exit_status
 from reel.importing.values import as_map, list_in, map_in, other_fields, text_in
 from reel.providers.anthropic import PROVIDER as ANTHROPIC
 from reel.providers.blocks import text as text_block
@@ -13,6 +14,9 @@ from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 
 NAME = "copilot-cli"
+# What its shell writes behind the output of a command that has ended.
+_ENDED = re.compile(r"(?:\A|\n)<exited with exit code (-?\d{1,10})>\Z")
+_END = 64
 # What an answer has of its provider's own beside the text of its reasoning.
 _REASONING = ("reasoningOpaque", "encryptedContent", "reasoningId")
 # Ids of the service, which say nothing of the conversation.
@@ -95,7 +99,9 @@ def result_block(data: Json) -> Json:
     result, error = data.get("result"), map_in(data, "error")
     text = text_in(result, "content") if type(result) is dict else result if type(result) is str else ""
     failed = data.get("success") is False
-    return tool_result(text_in(data, "toolCallId") or "call", text or text_in(error, "message"), failed=failed)
+    block = tool_result(text_in(data, "toolCallId") or "call", text or text_in(error, "message"), failed=failed)
+    ended = _ENDED.search(text[-_END:])
+    return with_exit_status(block, NAME, ended and int(ended[1]))
 
 
 def call_of(data: Json) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, made_by
+from reel.importing.sources.blocks import call_block, made_by, with_exit_status
 from reel.importing.sources.person import FirstWords
 from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.values import as_map, list_in, map_in, milliseconds, other_fields, text_in
@@ -50,7 +50,9 @@ _METADATA_FIELDS = {
     "anthropic": frozenset({"redactedData", "signature"}),
     "openai": frozenset({"reasoningEncryptedContent", "itemId"}),
 }
-_STATE_FIELDS = frozenset({"status", "input", "output", "error", "content", "attachments", "structured", "result"})
+_STATE_FIELDS = frozenset(
+    {"status", "input", "output", "error", "content", "attachments", "structured", "result", "metadata"}
+)
 
 
 class Messages:
@@ -268,6 +270,7 @@ def _left_out_of(part: Json) -> Iterator[str]:
     if (known := _PART_FIELDS.get(kind)) is not None and _made(part, "", "")["type"] != "opaque":
         yield from other_fields(part, known, f"{kind}.")
         yield from other_fields(state, _STATE_FIELDS, f"{kind}.state.")
+        yield from other_fields(map_in(state, "metadata"), {"exit"}, f"{kind}.state.metadata.")
         if kind == "reasoning" and "provider_metadata" not in _thinking(part, "", ""):
             metadata = _metadata(part)
             yield from other_fields(metadata, _METADATA_FIELDS.keys(), "reasoning.metadata.")
@@ -346,12 +349,13 @@ def _result(part: Json) -> Json | None:
         content = [*([text_block(content)] if content else []), *blocks]
     elif not content and not failed and (given := state.get("structured") or state.get("result")):
         content = given if type(given) is str else encode(given)
-    return {
+    result = {
         "type": "tool_result",
         "tool_call_id": call_id,
         "content": content,
         "is_error": failed or name == "invalid",
     }
+    return with_exit_status(result, PROVIDER, map_in(state, "metadata").get("exit"))
 
 
 def _thinking(part: Json, provider: str, model: str) -> Json:
