@@ -1087,3 +1087,23 @@ def test_no_value(text: str) -> None:
     """What is no serialized value is a ValueError."""
     with pytest.raises(ValueError):  # noqa: PT011 - of any sort
         values.load(SERDE, text)
+
+
+def test_what_a_turn_reads(saver: ReelSaver, client: Client) -> None:
+    """A turn reads the log only if somebody else has written."""
+    graph, config = chat(lambda _: {"messages": [lc.AIMessage("Yes.")]}, saver), config_of("counted")
+
+    def reads() -> int:
+        return sum(client.stats()["request_seconds"]["history"]["counts"])
+
+    def turn() -> int:
+        before = reads()
+        graph.invoke({"messages": [lc.HumanMessage("Go on.")]}, config)
+        return reads() - before
+
+    graph.invoke({"messages": [lc.HumanMessage("Go on.")]}, config)
+    turn()
+    assert [0, 0, 0] == [turn() for _ in range(3)]
+    client.add("langgraph/counted", "By the way.")
+    assert [1, 0] == [turn(), turn()]
+    assert "By the way." in [each.content for each in graph.get_state(config).values["messages"]]

@@ -4,6 +4,7 @@ from typing import Any
 
 from reel import requests
 from reel.base.light_typing import NamedTuple
+from reel.integrations.unchanged import after_own_command, is_unchanged
 from reel.replies import AddedItems, ItemsPage
 from reel.said.kinds import REPLACING
 from reel.sync.client import Client
@@ -47,9 +48,7 @@ class NewItems:
     def is_current(self, client: Client) -> bool:
         """Return whether what was read is known to be everything, without a request."""
         known = self._state
-        if known is None or known.fingerprint is None:
-            return False
-        return bool(client.fingerprint(known.connection, known.agent) == known.fingerprint)
+        return known is not None and is_unchanged(client, known.connection, known.agent, known.fingerprint)
 
     def read(self, client: Client) -> tuple[bool, list[Any]]:
         """Return whether all items were read, not only the new ones, and what was read, as the daemon sends it.
@@ -94,17 +93,9 @@ class NewItems:
         known = self._state
         if known is None or known.head != added.head:
             return False
-        self._state = known._replace(seq=added.head, fingerprint=self._fingerprint_after_own(client, known))
+        after = after_own_command(client, known.connection, known.agent, known.fingerprint)
+        self._state = known._replace(seq=added.head, fingerprint=after)
         return True
-
-    @staticmethod
-    def _fingerprint_after_own(client: Client, known: _State) -> Any:
-        """Return the fingerprint after a command of this program, or ``None`` if there may have been others."""
-        if known.fingerprint is None:
-            return None
-        of_any, of_agent = known.fingerprint
-        expected = of_any, of_agent + 1
-        return expected if client.fingerprint(known.connection, known.agent) == expected else None
 
     @property
     def agent(self) -> str:

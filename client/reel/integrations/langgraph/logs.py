@@ -13,6 +13,7 @@ from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import copies_of, record
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.threads import Threads
+from reel.integrations.unchanged import after_own_command, is_unchanged
 from reel.replies import Added, HistoryPage
 from reel.said.item_forms import COPIES_OF
 from reel.sync.client import Client
@@ -62,6 +63,12 @@ class Logs:
 
     def _read_on(self, thread: Thread) -> None:
         again = thread.agent is not None
+        if self._is_unchanged(thread):
+            thread.settle()
+            return
+        # Before the request: what changes later is noticed.
+        server = self.client.server
+        fingerprint = self.client.fingerprint(server, thread.agent) if thread.agent is not None else None
         question = requests.history(
             thread.name, since=thread.head if again else None, limit=PAGE, inherited=None if again else True
         )
@@ -81,7 +88,15 @@ class Logs:
             for event in page.events:
                 thread.fold(event)
             thread.head = page.events[-1]["seq"] if page.more else page.head
+        thread.seen = thread.head, fingerprint if self.client.server is server else None
         thread.settle()
+
+    def _is_unchanged(self, thread: Thread) -> bool:
+        """Return whether a thread is known up to its head, and nothing has changed since, without a request."""
+        head, fingerprint = thread.seen
+        if thread.agent is None or thread.read_from is None or thread.head != head:
+            return False
+        return is_unchanged(self.client, thread.read_from[0], thread.agent, fingerprint)
 
     def is_current(self, thread: Thread) -> bool:
         """Return whether a thread was read, on the connection that is there now."""
@@ -104,6 +119,10 @@ class Logs:
         if thread.agent is None:
             options |= {"create": True, "tags": thread.tags or None}
         added = self.client.add(thread.name, records, **options)
+        head, fingerprint = thread.seen
+        if thread.agent == added.agent and thread.read_from is not None and head == thread.head == added.command - 1:
+            after = after_own_command(self.client, thread.read_from[0], added.agent, fingerprint)
+            thread.seen = added.head, after  # if the caller folds what it added, and comes to this head
         if thread.read_from is None:
             thread.read_from = self.client.server, 0  # nothing is inherited
         return added

@@ -55,6 +55,7 @@ from reel.said.records import message_from_record
 if TYPE_CHECKING:
     from reel.reading.log_tree import Place
     from reel.replies import Hello
+    from reel.sync.changes import Fingerprint
 
 
 class Node:
@@ -147,6 +148,8 @@ class Thread:
         self.inherited = 0
         # What the daemon said of itself when it was read first, and how many erasures there had been.
         self.read_from: tuple[Hello | None, int] | None = None
+        # A head up to which it was read or written here, and the agent's fingerprint then.
+        self.seen: tuple[int, Fingerprint | None] = 0, None
         # Whether the last thing that happened to the conversation was an undo, so that a redo may bring something back.
         self.is_undone = False
         # What tasks wrote, by the namespace and id of the checkpoint; and all records of subgraphs.

@@ -1,0 +1,40 @@
+"""What a program knows of an agent is everything as long as the agent has the same fingerprint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reel.replies import Hello
+    from reel.sync.changes import Fingerprint
+    from reel.sync.client import Client
+
+
+def is_unchanged(client: Client, server: Hello | None, agent: str, known: Fingerprint | None) -> bool:
+    """Return whether an agent is known to be as it was, without a request.
+
+    Args:
+        client: the client that read it.
+        server: what :attr:`reel.Client.server` was then.
+        agent: its id.
+        known: its fingerprint before it was read; ``None`` if it had none.
+    """
+    return known is not None and client.fingerprint(server, agent) == known
+
+
+def after_own_command(
+    client: Client, server: Hello | None, agent: str, known: Fingerprint | None
+) -> Fingerprint | None:
+    """Return the fingerprint after a command of this program, or ``None`` if there may have been others since.
+
+    Args:
+        client: the client that sent the command.
+        server: what :attr:`reel.Client.server` was when the agent was read.
+        agent: its id.
+        known: its fingerprint before the command; ``None`` if it had none.
+    """
+    if known is None:
+        return None
+    of_any, of_agent = known
+    expected = of_any, of_agent + 1
+    return expected if is_unchanged(client, server, agent, expected) else None
