@@ -7,12 +7,16 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from reel.base.errors import Timeout
+from reel.requests import Call as ToCall
+from reel.requests import with_idempotency_key
 from reel.sync.client import Client
+from reel.sync.exchange import Exchange
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 # Seconds after which a request times out and the daemon counts as hanging. Purging an agent from a file with ten
 # million events takes fifteen.
@@ -86,15 +90,20 @@ class _Calls:
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[_Call[Any] | None] = SimpleQueue()
-        # How many were put and are not over. The lock is for it, and for what is done without the thread.
+        # How many were put or begun and are not over. The lock is for this, and for what is done without the thread.
         self._under_way = 0
         self._lock = threading.Lock()
+        # The calls that wait for one that needs no thread; ``None`` if there is none of these.
+        self._held: list[_Call[Any]] | None = None
 
     def put(self, call: _Call[Any]) -> None:
         """Let the thread carry out a call."""
         with self._lock:
             self._under_way += 1
-        self._queue.put(call)
+            if self._held is None:
+                self._queue.put(call)
+            else:
+                self._held.append(call)
 
     def end(self) -> None:
         """Let the thread end."""
@@ -109,6 +118,36 @@ class _Calls:
     def _note_end(self) -> None:
         with self._lock:
             self._under_way -= 1
+
+    def begin(self, client: Client, call: ToCall[Any]) -> Exchange | None:
+        """Send a request without the thread, unless any call is under way; :meth:`end_exchange` follows."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            begun = None if self._under_way else client.begin(call)
+            if begun is not None:
+                self._under_way, self._held = 1, []
+            return begun
+        finally:
+            self._lock.release()
+
+    def end_exchange(self, *again: _Call[Any]) -> None:
+        """Let the thread carry out what came meanwhile, after the call that repeats what was begun, if it has to be."""
+        with self._lock:
+            self._under_way += len(again) - 1
+            held, self._held = self._held or [], None
+            for call in (*again, *held):
+                self._queue.put(call)
+
+    def close(self, client: Client) -> None:
+        """Close the connection of a client, after the exchange that is under way if there is one."""
+        with self._lock:
+            is_held = self._held is not None
+            if self._held is not None:
+                self._under_way += 1
+                self._held.append(_Call(Client.close, client))
+        if not is_held:
+            client.close()
 
     def at_once(self, work: Callable[[], R | None]) -> R | None:
         """Return what a function returns that is called here, or ``None`` if any call is under way."""
@@ -165,11 +204,51 @@ class Worker:
         the cause is a :class:`reel.Timeout`, which says whether it may still be carried out.
         """
         call = _Call(work, self._own())
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
+        loop = _running_loop()
+        if loop is None:
             return await _on_trio(call, self._thread())
-        return await _on_asyncio(call, self._thread(), loop)
+        return await _on_asyncio(call, self._thread().put, loop)
+
+    async def ask(
+        self,
+        call: ToCall[T],
+        then: Callable[[Client, T], R],
+        otherwise: Callable[[Client, ToCall[T]], R] | None = None,
+    ) -> R:
+        """Send one request, and return what a function makes of the reply, in the order of the calls.
+
+        With asyncio the event loop awaits the reply, if that is possible: a thread would cost two more wake-ups. A
+        cancellation is raised as by :meth:`run`.
+
+        Args:
+            call: the request.
+            then: called with the client and the reply before any later call is carried out. It asks the daemon nothing.
+            otherwise: what the thread does with the client and the request if the loop cannot await the reply, if the
+                connection was lost, or if the request was refused. Default: it asks, and calls ``then``.
+        """
+        call, client = with_idempotency_key(call), self._own()
+        loop = _running_loop()
+
+        def in_thread(client: Client) -> R:
+            return then(client, client.call(call)) if otherwise is None else otherwise(client, call)
+
+        calls = self._calls
+        exchange = calls.begin(client, call) if loop is not None and calls is not None and call.steps is None else None
+        if exchange is None or calls is None or loop is None:
+            return await self.run(in_thread)
+        retry: _Call[R] | None = None
+        try:
+            cancelled = await _reply(exchange, loop)
+            if exchange.is_lost or exchange.is_refused:
+                retry = _Call(in_thread, client)
+            elif cancelled is None:
+                return then(client, exchange.result)
+            else:
+                _raise(cancelled, lambda: then(client, exchange.result))
+        finally:
+            if retry is None:
+                calls.end_exchange()
+        return await _on_asyncio(retry, calls.end_exchange, loop, cancelled)
 
     def at_once(self, work: Callable[[Client], R | None]) -> R | None:
         """Return what a function returns that asks the daemon nothing, without the thread, which would cost more.
@@ -189,7 +268,11 @@ class Worker:
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
-        self._own().close()
+        client = self._own()
+        if self._calls is None:
+            client.close()
+        else:
+            self._calls.close(client)
 
     def _own(self) -> Client:
         """Return this process's client; after a fork, the parent's connection is the parent's."""
@@ -199,7 +282,81 @@ class Worker:
         return self._client
 
 
-async def _on_asyncio(call: _Call[R], thread: _Calls, loop: asyncio.AbstractEventLoop) -> R:
+def _raise(cancelled: asyncio.CancelledError, work: Callable[[], object]) -> NoReturn:
+    """Raise a cancellation after a function; if that fails, its error is the cause."""
+    try:
+        work()
+    except Exception as error:
+        raise cancelled from error
+    raise cancelled
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return asyncio's loop; ``None`` if the program runs with trio."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def _reply(exchange: Exchange, loop: asyncio.AbstractEventLoop) -> asyncio.CancelledError | None:
+    """Wait until a request is answered or lost; return the cancellation that came meanwhile.
+
+    Raises:
+        Timeout: it took too long; it may still be carried out.
+    """
+    descriptor, begun, until, cancelled = exchange.fileno(), loop.time(), loop.time() + _LIMIT, None
+    waiter = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def on_readable() -> None:
+        if exchange.read():
+            loop.remove_reader(descriptor)
+            wake()
+
+    late = loop.call_at(until, wake)
+    try:
+        loop.add_reader(descriptor, on_readable)
+        while not exchange.is_over and loop.time() < until:
+            waiter = loop.create_future()
+            try:
+                await waiter
+            except asyncio.CancelledError as error:
+                if cancelled is None:
+                    cancelled, until = error, min(until, loop.time() + _SETTLES_WITHIN)
+                    late.cancel()
+                    late = loop.call_at(until, wake)
+        if not exchange.is_over:
+            seconds = round(until - begun)
+            timeout = Timeout(f"it took longer than {seconds} s; it may still be carried out", seconds=seconds)
+            raise timeout if cancelled is None else cancelled from timeout
+    except NotImplementedError:  # the loop of Windows
+        exchange.give_up()
+    finally:
+        late.cancel()
+        if not exchange.is_over:
+            loop.remove_reader(descriptor)
+            exchange.give_up()
+    return cancelled
+
+
+async def _on_asyncio(
+    call: _Call[R],
+    put: Callable[[_Call[R]], object],
+    loop: asyncio.AbstractEventLoop,
+    cancelled: asyncio.CancelledError | None = None,
+) -> R:
+    """Let the thread carry out a call, and return what it returns.
+
+    Args:
+        call: the call.
+        put: hands it to the thread.
+        loop: the loop that waits.
+        cancelled: the cancellation that has come already.
+    """
     waiter = loop.create_future()
 
     def wake() -> None:
@@ -211,13 +368,14 @@ async def _on_asyncio(call: _Call[R], thread: _Calls, loop: asyncio.AbstractEven
             loop.call_soon_threadsafe(wake)
 
     call.on_end = on_end
-    thread.put(call)
-    try:
-        await waiter
-    except asyncio.CancelledError as error:
-        cancelled = error
-    else:
-        return call.result
+    put(call)
+    if cancelled is None:
+        try:
+            await waiter
+        except asyncio.CancelledError as error:
+            cancelled = error
+        else:
+            return call.result
     until = loop.time() + _SETTLES_WITHIN
     while not call.is_over and (left := until - loop.time()) > 0:
         waiter = loop.create_future()

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from _socket import socket
     from _thread import LockType
     from collections.abc import Callable
-    from typing import Concatenate, ParamSpec, Self, TypeVar
+    from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
     from reel.replies import Hello, Subscribed
     from reel.requests import Call
     from reel.sync.changes import Changes, Fingerprint
+    from reel.sync.exchange import Exchange
     from reel.sync.handle import Handle
     from reel.sync.subscription import Subscription
 
@@ -237,6 +238,36 @@ class Client(Methods):
                     if until is None or (was_connected and now - began > self.patience):
                         until = now + (self.patience if is_worth_it else 0.0)
                     self._pause(error, min(until, deadline.at))
+
+    def begin(self, call: "Call[Any]") -> "Exchange | None":
+        """Send a request, and return what its reply can be read from without waiting; until then no other call is sent.
+
+        Args:
+            call: a call of one request. A command has a key: if the connection is lost, it has to be sent again.
+
+        Returns:
+            the exchange; ``None`` if the request was not sent, because it would have to wait: there is no connection,
+            another thread uses it, or the request is long.
+
+        Raises:
+            ReelError: it cannot be sent at all.
+        """
+        from reel.sync.exchange import Exchange  # noqa: PLC0415 - few programs need it
+
+        lock = self._turn
+        if not lock.acquire(blocking=False):
+            return None
+        begun: Exchange | None = None
+        try:
+            connection = self._connection
+            if connection is not None and connection.is_quiet:
+                begun = Exchange(connection, call, lock.release)
+        except OSError:
+            pass
+        finally:
+            if begun is None:
+                lock.release()
+        return begun
 
     def dial(self, limit: float | None) -> "socket":
         """Open another connection to the daemon, which may take so many seconds; ``None`` for no limit."""

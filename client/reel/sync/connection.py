@@ -146,18 +146,58 @@ class Connection:
             TimeoutError: the time is over.
             OSError, EOFError: the connection was lost.
         """
+        self.send(self._next(call), deadline)
+        while (result := self._result_in(self.receive(deadline))) is None:
+            pass
+        return result
+
+    def post(self, call: Call[Any]) -> None:
+        """Send a request without waiting; :meth:`answered` returns its result.
+
+        Raises:
+            OSError: it was not sent as a whole.
+        """
+        request = self._next(call)
+        try:
+            self._limit(0.0)
+            if self._socket.send(request) < len(request):
+                raise BlockingIOError  # noqa: TRY301 - it closes the connection as any other
+        except BaseException:
+            self.close()
+            raise
+
+    def answered(self) -> dict[str, Any] | None:
+        """Return the result of the request that was posted, or ``None`` if it has not arrived; else as :meth:`ask`."""
+        try:
+            responses = self._read(0.0)
+        except BlockingIOError:
+            return None
+        except BaseException:
+            self.close()
+            raise
+        return self._result_in(responses)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._socket.fileno()
+
+    def _next(self, call: Call[Any]) -> bytes:
+        """Return the bytes of the next request."""
         self._number += 1
         request = self._framing.request(self._number, call.method, [call.params])
         require_size(request, self.server)
-        self.send(request, deadline)
-        while True:
-            for response in self.receive(deadline):
-                if response.id not in (self._number, None):
-                    continue
-                if response.error is not None:
-                    raise from_wire(response.error)
-                result: dict[str, Any] = response.result
-                return result
+        return request
+
+    def _result_in(self, responses: list[Response]) -> dict[str, Any] | None:
+        """Return the result of the newest request, if it is there; raise its error."""
+        for response in responses:
+            if response.id not in (self._number, None):
+                continue
+            if response.error is not None:
+                raise from_wire(response.error)
+            result: dict[str, Any] = response.result
+            return result
+        return None
 
     def send(self, request: bytes, deadline: Deadline) -> None:
         """Send the bytes of a request."""

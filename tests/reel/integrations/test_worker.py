@@ -7,16 +7,18 @@ import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import trio
 import trio.testing
 
-from reel.base.errors import NotRunning, Timeout
+from reel import requests
+from reel.base.errors import NotFound, NotRunning, Timeout, TooLarge
 from reel.daemon.lock_file import lock_holder
 from reel.daemon.stop_marker import mark
 from reel.integrations.worker import Worker
+from reel.replies import Added
 from reel.sync.client import Client
 from tests import daemon_fixtures
 from tests.daemon import Daemon, until
@@ -238,3 +240,169 @@ def test_what_a_call_returned_is_not_kept() -> None:
     returned = weakref.ref(asyncio.run(worker.run(lambda _client: Large())))
 
     until(lambda: returned() is None)
+
+
+ADDING = requests.add("deck", "Hello?")
+
+
+@pytest.fixture
+def begun(worker: Callable[[], Worker]) -> Worker:
+    """A worker that has said something, and so has a connection and a thread."""
+    one = worker()
+    asyncio.run(one.run(say))
+    return one
+
+
+def then(_client: Client, added: Added) -> tuple[int, threading.Thread]:
+    """Return the seq of what was added, and the thread that learns of it."""
+    return added.head, threading.current_thread()
+
+
+def test_a_request_without_the_thread(daemon: Daemon, begun: Worker) -> None:
+    """A loop of asyncio awaits the reply itself; with trio, and without a connection, the thread does."""
+    head, thread = asyncio.run(begun.ask(ADDING, then))
+    assert (3, threading.current_thread()) == (head, thread)
+    head, thread = trio.run(begun.ask, ADDING, then)
+    assert (4, "reel") == (head, thread.name)
+    begun.close()
+    head, thread = asyncio.run(begun.ask(ADDING, then))
+    assert (5, "reel") == (head, thread.name)
+
+    assert 4 == len(said(daemon))
+
+
+def test_a_request_that_is_refused(daemon: Daemon, begun: Worker) -> None:
+    """Its error is raised, and the next one is carried out."""
+
+    async def ask() -> None:
+        with pytest.raises(NotFound):
+            await begun.ask(requests.add("nobody", "x"), then)
+        with pytest.raises(TooLarge):
+            await begun.ask(requests.add("deck", "x" * (17 << 20)), then)
+        with pytest.raises(ZeroDivisionError):
+            await begun.ask(ADDING, lambda _, added: added.head // 0)
+        assert 4 == (await begun.ask(ADDING, then))[0]
+        # Longer than what a socket takes at once: sent by the thread, and carried out once.
+        assert 5 == (await begun.ask(requests.add("deck", "x" * (4 << 20)), then))[0]
+
+    asyncio.run(ask())
+
+    assert 4 == len(said(daemon))
+
+
+def test_requests_and_calls_are_in_order(daemon: Daemon, begun: Worker) -> None:
+    """What is called while a request is under way comes after it, and nothing overtakes it."""
+    order: list[str] = []
+
+    def note(name: str) -> Callable[..., None]:
+        return lambda *_: order.append(name)
+
+    async def use() -> None:
+        with hanging(daemon):
+            one = asyncio.ensure_future(begun.ask(ADDING, note("one")))
+            two = asyncio.ensure_future(begun.run(note("two")))
+            three = asyncio.ensure_future(begun.ask(ADDING, note("three")))
+            await asyncio.sleep(0)
+            assert begun.at_once(lambda _: 1) is None
+            begun.close()
+            await asyncio.sleep(0)
+            assert [] == order
+        await asyncio.gather(one, two, three)
+
+    asyncio.run(use())
+
+    until(lambda: begun.at_once(lambda _: True) is True)  # it is closed
+    assert ["one", "two", "three"] == order
+    assert 3 == len(said(daemon))
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_request_that_is_cancelled(daemon: Daemon, begun: Worker, is_refused: bool) -> None:
+    """The cancellation comes when it is done, and what follows the reply is done as well; its error is the cause."""
+    noted: list[Added] = []
+
+    async def cancel() -> None:
+        with hanging(daemon):
+            call = requests.add("nobody", "x") if is_refused else ADDING
+            asking = asyncio.ensure_future(begun.ask(call, lambda _, added: noted.append(added)))
+            await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait([asking], timeout=0)
+            assert not asking.done()
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await asking
+        assert is_refused == isinstance(cancelled.value.__cause__, NotFound)
+
+    asyncio.run(cancel())
+
+    assert len(noted) + 1 == len(said(daemon))
+    assert is_refused == (not noted)
+
+
+def test_a_request_whose_daemon_is_killed(daemon: Daemon, begun: Worker) -> None:
+    """It is sent again to the next daemon, before what was called later, and is carried out once."""
+    order: list[int] = []
+
+    async def use() -> None:
+        with suppress(ProcessLookupError), hanging(daemon):
+            asking = asyncio.ensure_future(begun.ask(ADDING, lambda _, added: order.append(added.head)))
+            await asyncio.sleep(0)
+            later = asyncio.ensure_future(begun.run(lambda client: order.append(client.add("deck", "later").head)))
+            await asyncio.sleep(0)
+            daemon.kill()
+        await asyncio.to_thread(daemon.start)
+        await asyncio.gather(asking, later)
+
+    asyncio.run(use())
+
+    assert [3, 4] == order
+    assert 3 == len(said(daemon))
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_request_to_a_daemon_that_hangs(
+    daemon: Daemon,
+    begun: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    is_cancelled: bool,
+) -> None:
+    """It ends with a time-out, or with a cancellation because of one, and the next one is carried out."""
+    monkeypatch.setattr(
+        "reel.integrations.worker._SETTLES_WITHIN" if is_cancelled else "reel.integrations.worker._LIMIT", 0.05
+    )
+
+    async def use() -> None:
+        with hanging(daemon):
+            asking = asyncio.ensure_future(begun.ask(ADDING, then))
+            await asyncio.sleep(0)
+            if is_cancelled:
+                asking.cancel()
+            with pytest.raises((asyncio.CancelledError, Timeout)) as late:
+                await asking
+            timeout = late.value.__cause__ if is_cancelled else late.value
+            assert isinstance(timeout, Timeout)
+            assert "it may still be carried out" in str(timeout)
+        await begun.ask(ADDING, then)
+
+    asyncio.run(use())
+
+    assert 2 <= len(said(daemon)) <= 3
+
+
+def test_a_request_whose_loop_was_left(daemon: Daemon, begun: Worker) -> None:
+    """A program that stops its loop and throws it away can go on with another one."""
+    loop = asyncio.new_event_loop()
+    with hanging(daemon):
+        task = loop.create_task(begun.ask(ADDING, then))
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        task.get_coro().close()  # as the garbage collector does
+        task.cancel()
+        loop.run_until_complete(asyncio.wait([task]))
+        loop.close()
+
+    asyncio.run(begun.ask(ADDING, then))
+
+    assert 2 <= len(said(daemon)) <= 3

@@ -24,6 +24,8 @@ from reel.sync.client import Client
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from reel.requests import Call
+
 _FORMAT: Final = "openai-responses"
 # The name under which events are stored.
 _NAME: Final = "openai-agents"
@@ -127,8 +129,27 @@ class ReelSession:
             InvalidMessage: one of them is not an object, or JSON cannot represent it; nothing was added.
             Killed: the agent was killed; ``reel revive`` brings it back.
         """
-        if items:
-            await self._worker.run(lambda client: self._add(client, items))
+        if not items:
+            return
+        adding = requests.add_items(self.agent, items, _FORMAT)
+        text, is_short = adding.params["items"], len(items) <= _AHEAD
+
+        def note(client: Client, added: AddedItems) -> None:
+            self._copy.note(client, text, added)
+            # Popping newly added items, as after a failed run, needs no read.
+            newest = _Newest(client.server, added.agent, added.head, partial(_found, text, added))
+            self._newest = newest if is_short else None
+
+        def add(client: Client, adding: Call[AddedItems]) -> None:
+            self._newest = None
+            try:
+                added = client.call(adding)
+            except NotFound:
+                # Not with `create` right away: that would start over under the name of a killed agent.
+                added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
+            note(client, added)
+
+        await self._worker.ask(adding, note, add)
 
     async def pop_item(self) -> Any | None:
         """Remove the newest item and return it, or return ``None`` if the session is empty. ``undo`` brings it back."""
@@ -260,19 +281,6 @@ class ReelSession:
             return [place for place in places if known[stamps[place]]]
 
         return arranged(readable(items), added_of)
-
-    def _add(self, client: Client, items: list[Any]) -> None:
-        self._newest = None
-        adding = requests.add_items(self.agent, items, _FORMAT)
-        try:
-            added = client.call(adding)
-        except NotFound:
-            # Not with `create` right away: that would start over under the name of a killed agent.
-            added = client.add_items(self.agent, items, _FORMAT, create=True, tags=self._tags or None)
-        text = adding.params["items"]
-        self._copy.note(client, text, added)
-        if len(items) <= _AHEAD:  # popping newly added items, as after a failed run, needs no read
-            self._newest = _Newest(client.server, added.agent, added.head, partial(_found, text, added))
 
     def _pop(self, client: Client) -> Any | None:
         while True:
