@@ -97,12 +97,14 @@ def _lines(ctx: Context, habit: Habit, steps: list[Touch]) -> Iterator[Line]:
     told = age if ctx.out.terminal else full_time
     last = habit.last
     yield [(habit.command, "heading")]
-    ended = ", ".join(f"{'unknown' if each is None else each} ({times})" for each, times in habit.statuses.items())
-    when = told(said_at(last))
-    yield [
-        "    ",
-        (f"{count(habit.times, 'time')}, last {when} in {last.name} #{last.seq}; exit status {ended}", "dim"),
-    ]
+    times, when = count(habit.times, "time"), told(said_at(last))
+    yield ["    ", (f"{times}, last {when} in {last.name} #{last.seq}; exit status {_ended(habit)}", "dim")]
     if steps and habit.failed is not None:
         yield ["    ", (f"after exit status {habit.failed.status} in {habit.failed.name} #{habit.failed.seq}:", "dim")]
         yield from (["      ", *deed(step, os.getcwd())] for step in steps)
+
+
+def _ended(habit: Habit) -> str:
+    """Return the exit statuses of a command, each with how often it ended so unless it always did."""
+    named = {"unknown" if status is None else f"{status}": times for status, times in habit.statuses.items()}
+    return next(iter(named)) if len(named) == 1 else ", ".join(f"{name} ({times})" for name, times in named.items())

@@ -8,7 +8,7 @@ from reel.cli.commands.shared.retention_notice import retention_notice
 from reel.cli.line.context import Context
 from reel.cli.line.exits import NOT_RUNNING, OK
 from reel.cli.screen.output import plain
-from reel.reading.wording import duration, name_counts, size
+from reel.reading.wording import count, duration, name_counts, size
 
 # The daemon's figures that a person wants to know, and their labels.
 _FIGURES = {
@@ -18,6 +18,7 @@ _FIGURES = {
     "erasing_problem": "erasing",
     "retention_problem": "retention",
     "housekeeping_problem": "housekeeping",
+    "search_problem": "search",
     "log": "log",
     "uptime": "uptime",
     "memory_kb": "memory",
@@ -64,6 +65,8 @@ def figures(stats: dict[str, Any]) -> dict[str, str]:
         chosen["memory"] = size(known["memory_kb"] * 1024)
     if "retention" not in chosen and (notice := retention_notice(stats)) is not None:
         chosen["retention"] = notice
+    if "search" not in chosen and (behind := known.get("search_behind")):
+        chosen["search"] = f"{count(behind, 'event')} not in the index yet"
     if clients := known.get("clients"):
         chosen["connections"] += f": {name_counts(clients)}"
     return chosen

@@ -111,13 +111,15 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
             "the settings are new: the conversations that are too old are purged in",
         ),
         ({"retention_after": 33 * 10**15, "retention_problem": "others use it"}, "retention", "others use it"),
+        ({"search_problem": None, "search_behind": 1200}, "search", "1,200 events not in the index yet"),
+        ({"search_problem": "no room", "search_behind": 1200}, "search", "no room"),
         ({"connections": 3, "clients": ["", "nvim", "nvim"]}, "connections", "3: unnamed, nvim (2)"),
     ],
 )
 def test_figures_of_the_daemon(stats: dict[str, Any], name: str, expected: str) -> None:
     """Sizes, the log and the clients are shown as people call them."""
     assert figures(stats)[name].startswith(expected)
-    assert "retention" not in figures({"retention_after": 1, "retention_problem": None})
+    assert not {"retention", "search"} & figures({"retention_after": 1, "search_behind": 0}).keys()
 
 
 def test_stats_have_every_counter(reel: Reel) -> None:
