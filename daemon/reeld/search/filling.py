@@ -32,9 +32,9 @@ HEADER = struct.Struct("!I")
 # What a daemon and its process must have in common. A program that is replaced while the daemon runs may write another
 # index.
 VERSIONS = (__version__, index.VERSION, touched.VERSION)
-# The daemon and its clients come first. With the highest niceness, an index would fall behind for as long as others are
-# busy.
-_NICE = 5
+# The daemon and its clients come first, and so does an import. With the highest niceness, an index would fall behind
+# for as long as others are busy.
+_NICE = 10
 # Allocations before a look for garbage, of which a batch makes hardly any; Python's default is 700.
 _YOUNG = 20_000
 

@@ -1,6 +1,7 @@
 """The fixtures of the CLI's tests: a real daemon, and the command run against it."""
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,7 @@ def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """The command, run in this process against the daemon."""
     monkeypatch.setenv("REEL_SOCKET", daemon)
     monkeypatch.delenv("REEL_AGENT", raising=False)
+    monkeypatch.setattr(os, "setpriority", lambda *_: None)  # this process is that of other tests as well
     # Which hints were shown is noted there.
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 

@@ -54,6 +54,22 @@ def save(made: Transcript, tmp_path: Path) -> str:
     return str(made.write(tmp_path / ".claude/projects/-home-me" / f"{made.session}.jsonl"))
 
 
+@pytest.mark.parametrize(("nice", "expected"), [(0, 5), (7, 7)])
+def test_others_come_first(
+    reel: Reel, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nice: int, expected: int
+) -> None:
+    """An import has a low priority, or the lower one that somebody has given it; a dry run holds up nobody."""
+    given: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(os, "getpriority", lambda *_: nice)
+    monkeypatch.setattr(os, "setpriority", lambda *values: given.append(values))
+    path = save(three_turns(session), tmp_path)
+    reel("import", "claude-code", path, "--dry-run")
+    assert [] == given
+    reel("import", "claude-code", path)
+
+    assert [(os.PRIO_PROCESS, 0, expected)] == given
+
+
 def forget(tmp_path: Path) -> None:
     """Remove what says which files have been imported."""
     (tmp_path / "reel/imported.json").unlink(missing_ok=True)
