@@ -33,9 +33,11 @@ $(RUNNABLE): | $(BIN)/python
 	@rm -f $(VENV)/.runnable-*
 	@touch $@
 
-# In one step: pip takes six seconds to prepare itself for each.
+# In one step: pip takes seconds to prepare itself for each.
 $(READY): | $(BIN)/python
 	@echo "installing reeld and what the tests need into $(VENV): 106 packages, 290 MB, one or two minutes"
+	@# The pip of Python 3.11 takes twice as long to look through the versions of 106 packages as the newest.
+	@$(PIP) --no-compile --upgrade pip
 	@# Python compiles what is imported, which is less than half of it.
 	@$(PIP) --no-compile --editable '.[$(EXTRAS)]'
 	@rm -f $(VENV)/.runnable-* $(VENV)/.ready-*
@@ -68,11 +70,14 @@ OF_editors := -m 'not large' tests/editors
 OF_ends := -m 'not large' tests/end_to_end
 OF_crashes := -m 'not large' $(CRASHES)
 OF_others := -m 'not large' tests $(call BUT,$(UNITS) $(CRASHES) tests/editors tests/end_to_end tests/sdks tests/adapters)
-PROCESSES := $(addprefix check-,editors serving command daemon ends crashes client thorough others)
+# The longest come first, and what takes most memory comes beside what takes little.
+PARTS := large check-ends types sdks $(addprefix check-,command editors client serving crashes daemon thorough others) coverage
+# One more than there are cores: what starts programs waits for them, and two left a quarter of two cores unused.
+AT_ONCE := $(shell expr $(JOBS) + 1)
 
 check: lint  ## run everything that a change must pass (about ten minutes on two cores)
-	@# What takes most memory comes first, beside what takes little. After a failure the rest still runs: to see all at once.
-	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target --keep-going large types sdks $(PROCESSES) coverage
+	@# After a failure the rest still runs: to see all at once.
+	@$(MAKE) --no-print-directory --jobs $(AT_ONCE) --output-sync=target --keep-going $(PARTS)
 
 check-%: $(READY)
 	$(BIN)/pytest -q $(OF_$*)
