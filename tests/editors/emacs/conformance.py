@@ -70,7 +70,6 @@ class Driven:
 @contextmanager
 def start(given: Surroundings) -> Iterator[Driven]:
     """Start an Emacs with the plug-in; it ends with the block."""
-    given.require("emacsclient")
     emacs = Emacs(given.require("emacs"), given.directory, given.environment)
     try:
         yield Driven(emacs)

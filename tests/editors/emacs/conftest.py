@@ -17,7 +17,6 @@ Shown = Callable[[str], str]
 @pytest.fixture
 def start(require: Require, directory: Path, environment: dict[str, str]) -> Iterator[Callable[..., Emacs]]:
     """A function that starts an Emacs with additional environment variables; it ends with the test."""
-    require("emacsclient")
     started: list[Emacs] = []
 
     def start(**variables: str) -> Emacs:
