@@ -98,9 +98,10 @@ types: $(READY)  ## run mypy --strict
 test: $(READY)  ## run the fast tests (about a minute on two cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
-# Some hundred megabytes each.
+# Some hundred megabytes each. To import the files without such tests would take as long as ten of them.
+LARGE = $(sort $(shell grep -rl --include='test_*.py' 'mark\.large' tests))
 large: $(READY)
-	$(BIN)/pytest -q -m large tests $(call BUT,$(UNITS) tests/sdks tests/adapters)
+	$(BIN)/pytest -q -m large $(filter-out $(addsuffix /%,$(UNITS) tests/sdks tests/adapters),$(LARGE))
 
 slow: large $(READY)  ## run the slow tests, and those that start programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'slow and not large' tests $(call BUT,tests/sdks tests/adapters)
