@@ -49,13 +49,11 @@ class Surroundings(NamedTuple):
         require: finds a program.
         environment: its whole environment.
         directory: a directory for its files.
-        built: where what is built once for all tests is kept.
     """
 
     require: Require
     environment: dict[str, str]
     directory: Path
-    built: Path
 
 
 Start = Callable[[Surroundings], AbstractContextManager[Driven]]
@@ -63,15 +61,9 @@ Start = Callable[[Surroundings], AbstractContextManager[Driven]]
 
 @pytest.fixture(params=EDITORS)
 def editor(
-    request: pytest.FixtureRequest,
-    require: Require,
-    environment: dict[str, str],
-    directory: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    worker_id: str,
+    request: pytest.FixtureRequest, require: Require, environment: dict[str, str], directory: Path
 ) -> Iterator[Driven]:
     """One of the editors, with the plug-in."""
-    own = tmp_path_factory.getbasetemp()
     start: Start = import_module(f"tests.editors.{request.param}.conformance").start
-    with start(Surroundings(require, environment, directory, own if worker_id == "master" else own.parent)) as driven:
+    with start(Surroundings(require, environment, directory)) as driven:
         yield driven

@@ -10,7 +10,7 @@ from tests.editors.vscode.driver import VSCode, build
 @contextmanager
 def start(given: Surroundings) -> Iterator["DrivenVSCode"]:
     """Start the extension; it ends with the block."""
-    editor = VSCode(build(given.require, given.built), given.environment)
+    editor = VSCode(build(given.require), given.environment)
     try:
         yield DrivenVSCode(editor)
     finally:

@@ -14,10 +14,9 @@ from tests.editors.vscode.driver import VSCode, build
 
 
 @pytest.fixture(scope="session")
-def built(require: Require, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The package, installed and compiled once for all workers of a run."""
-    own = tmp_path_factory.getbasetemp()
-    return build(require, own if worker_id == "master" else own.parent)
+def built(require: Require) -> Path:
+    """The package, installed and compiled."""
+    return build(require)
 
 
 @pytest.fixture

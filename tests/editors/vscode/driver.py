@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,27 +15,32 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.programs import PROGRAMS
 from tests.editors.surroundings import Require
 from tests.patience import PATIENCE
 
 SOURCE = Path(__file__).parents[3] / "client" / "editors" / "vscode"
 MEGABYTE = 1 << 20
+_NOT_SOURCE = shutil.ignore_patterns("node_modules", "out", "__pycache__")
 
 
-def build(require: Require, place: Path) -> Path:
-    """Install what the lock file names and compile, unless another worker of the tests has done so at this place.
+def build(require: Require) -> Path:
+    """Install what the lock file names and compile, unless a test has done so since the source changed.
 
     Without a registry, the test is skipped, unless editors are required.
     """
     npm = require("npm")
     require("node")
-    built, building = place / "vscode", place / "building"
-    with (place / "vscode.lock").open("w") as lock:
+    PROGRAMS.mkdir(exist_ok=True)
+    built, building = PROGRAMS / f"vscode-{_digest():08x}", PROGRAMS / "vscode"
+    with (PROGRAMS / "vscode.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if built.exists():
             return built
-        shutil.rmtree(building, ignore_errors=True)  # of a worker that failed
-        shutil.copytree(SOURCE, building, ignore=shutil.ignore_patterns("node_modules", "out"))
+        # Of another source, or of a process that failed.
+        for older in (building, *PROGRAMS.glob("vscode-*")):
+            shutil.rmtree(older, ignore_errors=True)
+        shutil.copytree(SOURCE, building, ignore=_NOT_SOURCE)
         install = _npm(building, npm, "ci", "--no-audit", "--no-fund")
         if install.returncode:
             said = f"npm cannot install: {install.stderr[-500:]}"
@@ -42,6 +48,18 @@ def build(require: Require, place: Path) -> Path:
         compiled = _npm(building, npm, "run", "build")
         assert 0 == compiled.returncode, compiled.stdout
         return building.rename(built)
+
+
+def _digest() -> int:
+    """Return a number that another source would not have."""
+    digest = 0
+    for directory, names, files in os.walk(SOURCE):
+        left_out = _NOT_SOURCE(directory, [*names, *files])
+        names[:] = sorted(set(names) - left_out)
+        for name in sorted(set(files) - left_out):
+            path = Path(directory) / name
+            digest = zlib.crc32(bytes(path.relative_to(SOURCE)) + b"\0" + path.read_bytes(), digest)
+    return digest
 
 
 def _npm(built: Path, *command: str) -> "subprocess.CompletedProcess[str]":
