@@ -71,7 +71,7 @@ OF_ends := -m 'not large' tests/end_to_end
 OF_crashes := -m 'not large' $(CRASHES)
 OF_others := -m 'not large' tests $(call BUT,$(UNITS) $(CRASHES) tests/editors tests/end_to_end tests/sdks tests/adapters)
 # The longest come first, and what takes most memory comes beside what takes little.
-PARTS := large check-ends types sdks $(addprefix check-,command editors client serving crashes daemon thorough others) coverage
+PARTS := large check-ends check-command types sdks $(addprefix check-,editors client serving crashes daemon thorough others) coverage
 # One more than there are cores: what starts programs waits for them, and two left a quarter of two cores unused.
 AT_ONCE := $(shell expr $(JOBS) + 1)
 
