@@ -59,6 +59,16 @@ def until_indexed(client: Client) -> None:
     until(lambda: client.stats()["search_behind"] == 0)
 
 
+@contextmanager
+def hanging(daemon: "Daemon") -> Iterator[None]:
+    """Make a daemon hang for the block."""
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+
+
 class Daemon:
     """A daemon on a socket and a database in one directory; it can be started again and again."""
 

@@ -250,8 +250,11 @@ class Worker:
                 calls.end_exchange()
         return await _on_asyncio(retry, calls.end_exchange, loop, cancelled)
 
-    def at_once(self, work: Callable[[Client], R | None]) -> R | None:
+    async def at_once(self, work: Callable[[Client], R | None]) -> R | None:
         """Return what a function returns that asks the daemon nothing, without the thread, which would cost more.
+
+        Others have a turn before it returns something: a program that repeats it holds up no event loop, and can be
+        cancelled.
 
         Args:
             work: the function; called in the calling thread, unless calls are under way that it would overtake.
@@ -260,7 +263,10 @@ class Worker:
             what it returns; ``None`` if it was not called, and the thread is to be used.
         """
         client = self._own()
-        return None if self._calls is None else self._calls.at_once(lambda: work(client))
+        found = None if self._calls is None else self._calls.at_once(lambda: work(client))
+        if found is not None:
+            await _give_way()
+        return found
 
     def run_here(self, work: Callable[[Client], R]) -> R:
         """Run a function with the client in the calling thread, and return what it returns."""
@@ -297,6 +303,16 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+async def _give_way() -> None:
+    """Let others have a turn."""
+    if _running_loop() is None:
+        from anyio import lowlevel  # noqa: PLC0415 - not needed with asyncio
+
+        await lowlevel.checkpoint()
+    else:
+        await asyncio.sleep(0)
 
 
 async def _reply(exchange: Exchange, loop: asyncio.AbstractEventLoop) -> asyncio.CancelledError | None:

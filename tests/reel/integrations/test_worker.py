@@ -2,13 +2,13 @@
 
 import asyncio
 import gc
-import os
 import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
+import anyio
 import pytest
 import trio
 import trio.testing
@@ -21,21 +21,11 @@ from reel.integrations.worker import Worker
 from reel.replies import Added
 from reel.sync.client import Client
 from tests import daemon_fixtures
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, hanging, until
 from tests.patience import PATIENCE
 
 # Each test has its own, as some end it.
 daemon = daemon_fixtures.daemon
-
-
-@contextmanager
-def hanging(daemon: Daemon) -> Iterator[None]:
-    """Make a daemon hang for the block."""
-    os.kill(daemon.process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(daemon.process.pid, signal.SIGCONT)
 
 
 @pytest.fixture
@@ -70,19 +60,39 @@ def test_what_needs_no_thread(worker: Callable[[], Worker]) -> None:
         go_on.wait(PATIENCE)
 
     async def use() -> None:
-        assert one.at_once(lambda _: 1) is None
+        assert await one.at_once(lambda _: 1) is None
         await one.run(lambda _: None)
-        assert threading.current_thread() is one.at_once(lambda _: threading.current_thread())
+        assert threading.current_thread() is await one.at_once(lambda _: threading.current_thread())
         waiting = asyncio.ensure_future(one.run(wait))
         await asyncio.to_thread(begun.wait)
-        assert one.at_once(lambda _: 1) is None
+        assert await one.at_once(lambda _: 1) is None
         go_on.set()
         await waiting
         with pytest.raises(ValueError, match="no"):
-            one.at_once(lambda _: int("no"))
-        assert 1 == one.at_once(lambda _: 1)
+            await one.at_once(lambda _: int("no"))
+        assert 1 == await one.at_once(lambda _: 1)
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_what_needs_no_thread_gives_way(worker: Callable[[], Worker], backend: str) -> None:
+    """Others have a turn each time: a program that polls holds up no event loop, and can be cancelled."""
+    one = worker()
+
+    async def poll() -> None:
+        for _ in range(1000):
+            assert 1 == await one.at_once(lambda _: 1)
+        pytest.fail("nobody else had a turn")
+
+    async def use() -> None:
+        await one.run(lambda _: None)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(poll)
+            await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(use, backend=backend)
 
 
 @pytest.mark.parametrize("error", [None, ValueError("no")])
@@ -303,7 +313,7 @@ def test_requests_and_calls_are_in_order(daemon: Daemon, begun: Worker) -> None:
             two = asyncio.ensure_future(begun.run(note("two")))
             three = asyncio.ensure_future(begun.ask(ADDING, note("three")))
             await asyncio.sleep(0)
-            assert begun.at_once(lambda _: 1) is None
+            assert await begun.at_once(lambda _: 1) is None
             begun.close()
             await asyncio.sleep(0)
             assert [] == order
@@ -311,7 +321,7 @@ def test_requests_and_calls_are_in_order(daemon: Daemon, begun: Worker) -> None:
 
     asyncio.run(use())
 
-    until(lambda: begun.at_once(lambda _: True) is True)  # it is closed
+    until(lambda: asyncio.run(begun.at_once(lambda _: True)) is True)  # it is closed
     assert ["one", "two", "three"] == order
     assert 3 == len(said(daemon))
 

@@ -114,7 +114,7 @@ class ReelSession:
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        known = self._worker.at_once(lambda client: self._known(client, limit))
+        known = await self._worker.at_once(lambda client: self._known(client, limit))
         if known is not None:
             return known
         return await self._worker.run(lambda client: self._read(client, limit))
