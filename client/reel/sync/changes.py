@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from weakref import WeakValueDictionary
 from zlib import crc32
 
 from reel.base.light_typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ _ID, _ANY, _FIRST = 0, 1, 2
 # Without this seal, a file that became shorter would kill whoever reads the memory.
 _SHRINK = 2
 _GET_SEALS = 1034
+# What may lie at the path in another container is opened without waiting, and never becomes this process's terminal.
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Changes:
@@ -43,6 +46,10 @@ class Changes:
         return self._counts[_ANY], self._counts[_FIRST + crc32(agent.encode()) % self._counters]
 
 
+# What is mapped, by what was offered: however many clients a process has, they share one mapping, and its descriptor.
+_mapped: WeakValueDictionary[tuple[str, str, int], Changes] = WeakValueDictionary()
+
+
 def share(offer: Any) -> Changes | None:
     """Return the counters that a daemon offers, or ``None`` if they cannot be read here, as in another container.
 
@@ -50,14 +57,24 @@ def share(offer: Any) -> Changes | None:
         offer: what ``hello`` says of them.
     """
     try:
-        path, name, size = offer["path"], int(offer["id"], 16), (_FIRST + offer["counters"]) * 8
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            if not fcntl.fcntl(file, _GET_SEALS) & _SHRINK or os.fstat(file).st_size != size:
-                return None
-            counts = memoryview(mmap.mmap(file, size, access=mmap.ACCESS_READ)).cast("Q")
-        finally:
-            os.close(file)
+        path, name, counters = offered = offer["path"], offer["id"], offer["counters"]
+        if (known := _mapped.get(offered)) is not None:
+            return known
+        counts = _map(path, (_FIRST + counters) * 8)
+        if counts is None or counters < 1 or counts[_ID] != int(name, 16):
+            return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Changes(counts) if counts[_ID] == name else None
+    _mapped[offered] = changes = Changes(counts)
+    return changes
+
+
+def _map(path: str, size: int) -> memoryview[Any] | None:
+    """Return the memory of a file, or ``None`` if it has another size, or may become shorter."""
+    file = os.open(path, _READING)
+    try:
+        if not fcntl.fcntl(file, _GET_SEALS) & _SHRINK or os.fstat(file).st_size != size:
+            return None
+        return memoryview(mmap.mmap(file, size, access=mmap.ACCESS_READ)).cast("Q")
+    finally:
+        os.close(file)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from reel.replies import Hello, Subscribed
     from reel.requests import Call
-    from reel.sync.changes import Changes, Fingerprint
+    from reel.sync.changes import Fingerprint
     from reel.sync.exchange import Exchange
     from reel.sync.handle import Handle
     from reel.sync.subscription import Subscription
@@ -102,9 +102,6 @@ class Client(Methods):
         self._lock = allocate_lock()
         self._process = os.getpid()
         self._connection: Connection | None = None
-        # The counters of changes of a daemon, and what it said of itself on the connection that they were made for.
-        self._changes: Changes | None = None
-        self._changes_of: Hello | None = None
 
     @property
     def server(self) -> "Hello | None":
@@ -141,7 +138,7 @@ class Client(Methods):
             server: what :attr:`server` was on the connection.
         """
         with self._turn:
-            return self._is_still(server)
+            return self._server is server is not None and self._connection is not None and self._connection.is_quiet
 
     def fingerprint(self, server: "Hello | None", agent: str) -> "Fingerprint | None":
         """Return numbers that change with an agent, without a request: if they are the same later, nothing changed.
@@ -154,18 +151,12 @@ class Client(Methods):
             the numbers; ``None`` if that connection is gone, or the daemon's memory cannot be read from here.
         """
         with self._turn:
-            if server is None:
+            connection = self._connection
+            if server is None or connection is None or connection.server is not server:
                 return None
-            if self._changes_of is not server:
-                from reel.sync.changes import share  # noqa: PLC0415 - few programs ask for it
-
-                self._changes, self._changes_of = share(server.changes), server
-            found = None if self._changes is None else self._changes.fingerprint(agent)
+            found = connection.fingerprint(agent)
             # Looked at last: the numbers of a daemon that is gone stay as they were.
-            return found if self._is_still(server) else None
-
-    def _is_still(self, server: "Hello | None") -> bool:
-        return self._server is server is not None and self._connection is not None and self._connection.is_quiet
+            return found if connection.is_quiet else None
 
     def __repr__(self) -> str:
         return f"<reel.Client of {self.path}, {'connected' if self._is_connected else 'not connected'}>"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from reel.replies import Hello
     from reel.requests import Call
+    from reel.sync.changes import Changes, Fingerprint
 
 
 class Deadline:
@@ -108,6 +109,9 @@ class Connection:
         # The daemon's ``hello``; ``None`` before the greeting.
         self.server: Hello | None = None
         self.is_closed = False
+        # The daemon's counters of changes, and whether they were asked for.
+        self._changes: Changes | None = None
+        self._has_asked = False
 
     def close(self) -> None:
         """Close it; after a fork, it stays open in the other process."""
@@ -127,6 +131,14 @@ class Connection:
         except OSError:
             pass
         return False
+
+    def fingerprint(self, agent: str) -> Fingerprint | None:
+        """Return the numbers that change with an agent of this id; ``None`` if they cannot be read here."""
+        if not self._has_asked and self.server is not None:
+            from reel.sync.changes import share  # noqa: PLC0415 - few programs ask for it
+
+            self._changes, self._has_asked = share(self.server.changes), True
+        return None if self._changes is None else self._changes.fingerprint(agent)
 
     def greet(self, name: str, deadline: Deadline) -> Hello:
         """Send ``hello`` with the client's name, and return the daemon's reply."""

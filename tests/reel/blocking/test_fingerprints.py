@@ -107,9 +107,27 @@ def test_what_cannot_be_shared(client: Client, tmp_path: Path) -> None:
     assert share({**offer, "id": "0" * 16}) is None
     assert share({**offer, "id": "?"}) is None
     assert share({**offer, "counters": 1}) is None
+    assert share({**offer, "counters": -1}) is None
+    assert share({**offer, "counters": float(offer["counters"])}) is None
     assert share({**offer, "path": "/proc/0/fd/0"}) is None
     assert share({**offer, "path": str(short), "id": "0"}) is None
     assert share({"path": offer["path"]}) is None
+
+
+def test_many_clients(daemon: Daemon, uid: str) -> None:
+    """However many clients a process has, they share one mapping; it goes with the last of their connections."""
+    maps = len(mapped())
+    clients = [daemon.client() for _ in range(3)]
+    assert all(client.fingerprint(client.server, uid) for client in clients)
+    assert 1 == len(mapped()) - maps
+    for client in clients:
+        client.close()
+    assert maps == len(mapped())
+
+
+def mapped() -> list[str]:
+    """Return which mappings this process has of a daemon's counters."""
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:reel-changes" in line]
 
 
 def test_nobody_else_writes(client: Client) -> None:
