@@ -75,26 +75,28 @@ class NewItems:
         self._state = _State(agent, pages[0].head, seq, connection, pages[0].erasures, fingerprint)
         return known is None, found
 
-    def note(self, added: AddedItems) -> None:
-        """Note items that this program has added to the end: what is known by then is as it was.
+    def note(self, added: AddedItems) -> bool:
+        """Note items that this program has added to the end, and return whether all before them is known.
 
-        The next read need not ask for that. If somebody else has written before them, it does.
+        Then the next read need not ask for that. If somebody else has written before them, it does.
         """
         known = self._state
-        if known is not None and (added.agent, added.command) == (known.agent, known.head + 1):
-            self._state = known._replace(head=added.head)
+        if known is None or (added.agent, added.command) != (known.agent, known.head + 1):
+            return False
+        self._state = known._replace(head=added.head)
+        return True
 
     def keep(self, client: Client, added: AddedItems) -> bool:
         """Note items that this program has added to the end, and return whether it may keep them.
 
         If so, the next read does not return them. If somebody else has written before them, it does.
         """
-        self.note(added)
         known = self._state
-        if known is None or known.head != added.head:
+        if known is None or not self.note(added):
             return False
-        after = after_own_command(client, known.connection, known.agent, known.fingerprint)
-        self._state = known._replace(seq=added.head, fingerprint=after)
+        events = added.head - known.head
+        after = after_own_command(client, known.connection, known.agent, known.fingerprint, events)
+        self._state = known._replace(head=added.head, seq=added.head, fingerprint=after)
         return True
 
     @property

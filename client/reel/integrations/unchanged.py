@@ -23,7 +23,7 @@ def is_unchanged(client: Client, server: Hello | None, agent: str, known: Finger
 
 
 def after_own_command(
-    client: Client, server: Hello | None, agent: str, known: Fingerprint | None
+    client: Client, server: Hello | None, agent: str, known: Fingerprint | None, events: int
 ) -> Fingerprint | None:
     """Return the fingerprint after a command of this program, or ``None`` if there may have been others since.
 
@@ -32,9 +32,10 @@ def after_own_command(
         server: what :attr:`reel.Client.server` was when the agent was read.
         agent: its id.
         known: its fingerprint before the command; ``None`` if it had none.
+        events: how many events the command has written.
     """
     if known is None:
         return None
     of_any, of_agent = known
-    expected = of_any, of_agent + 1
+    expected = of_any, of_agent + 2 * events  # the daemon counts them before and after the commit
     return expected if is_unchanged(client, server, agent, expected) else None

@@ -5,9 +5,13 @@ costs a client and the daemon a wake-up each, as much as the rest of a short rea
 
 The memory is a file without a name, which clients open through ``/proc`` and map for reading. It has one counter for
 what may change any agent (an agent that is created, renamed, killed or revived, an erasure), and many for single
-agents, by a checksum of their ids. Two agents may share one; then a client asks once too often. A counter goes up after
-its change was committed and before anybody is told of it. So whoever finds the counters as they were knows that
-nothing has changed that anybody could have heard of.
+agents, by a checksum of their ids. Two agents may share one; then a client asks once too often.
+
+A counter goes up twice: before a commit, because from then on others may read it in the log, and after it, before
+anybody is told of it. A client that learns the counters between the two, and is told nothing new yet, notices the
+second time. So whoever finds the counters as they were knows that nothing has changed that anybody could have heard of.
+They go up by the number of events, so that a client can tell its own command from that and others: writes of several
+clients may share a transaction.
 
 Other daemons that use the same database on a server do not count here: there, clients are offered nothing.
 """
@@ -32,14 +36,16 @@ _FUTURE_WRITE = 0x10
 
 
 class Changes:
-    """Counts what is committed. Where the system has no such files, it counts for nobody."""
+    """Counts what is committed. Where the daemon can have no such file, it counts for nobody."""
 
     def __init__(self) -> None:
         size = (_FIRST + _COUNTERS) * 8
-        self._file = _sealed_file(size)
-        memory = mmap.mmap(-1 if self._file is None else self._file, size)
-        if self._file is not None:
-            _seal(self._file)
+        shared = _sealed_memory(size)
+        self._file: int | None = None
+        if shared is None:
+            memory = mmap.mmap(-1, size)
+        else:
+            self._file, memory = shared
             finalize(self, os.close, self._file)
         self._counts = memoryview(memory).cast("Q")
         self._counts[_ID] = secrets.randbits(64)
@@ -53,9 +59,9 @@ class Changes:
         return {"path": path, "id": f"{self._counts[_ID]:016x}", "counters": _COUNTERS}
 
     def note(self, transaction: Transaction) -> None:
-        """Count a transaction that was committed, or may have been."""
+        """Count a transaction: before it is committed, and once more when it was, or may have been."""
         for part in transaction.parts:
-            self._counts[_FIRST + crc32(part.profile.uid.encode()) % _COUNTERS] += 1
+            self._counts[_FIRST + crc32(part.profile.uid.encode()) % _COUNTERS] += len(part.events)
             if part.new or part.changed:
                 self.note_any()
         if transaction.decision is not None:
@@ -66,13 +72,22 @@ class Changes:
         self._counts[_ANY] += 1
 
 
-def _sealed_file(size: int) -> int | None:
-    """Return a file in memory, or ``None`` if the system has none that can be sealed."""
+def _sealed_memory(size: int) -> tuple[int, mmap.mmap] | None:
+    """Return a file in memory, and its memory; ``None`` if there are none here, or this process may have none."""
     if not hasattr(os, "memfd_create"):
         return None
-    file = os.memfd_create("reel-changes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(file, size)
-    return file
+    try:
+        file = os.memfd_create("reel-changes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError:
+        return None
+    try:
+        os.ftruncate(file, size)
+        memory = mmap.mmap(file, size)
+        _seal(file)
+    except OSError:
+        os.close(file)
+        return None
+    return file, memory
 
 
 def _seal(file: int) -> None:

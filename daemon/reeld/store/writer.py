@@ -264,6 +264,7 @@ class Writer:
 
     def _fail_queued(self) -> None:
         """Fail all queued transactions; there are none unless a bug ended the writer."""
+        self.changes.note_any()  # some may be written
         while self._queue:
             _, settle = self._queue.popleft()
             is_begun, self._in_flight = self._in_flight > 0, max(0, self._in_flight - 1)
@@ -290,6 +291,8 @@ class Writer:
             self._queue.append((self._take_milestones(), lambda _: None))
         transactions = [transaction for transaction, _ in self._queue]
         self._in_flight = len(transactions)
+        for transaction in transactions:
+            self.changes.note(transaction)  # before others can read it in the log
         self._began = time.monotonic()
         self._in_loop = self._may_commit_here(transactions)
         if self._in_loop:

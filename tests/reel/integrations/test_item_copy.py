@@ -2,8 +2,10 @@
 
 import json
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from typing import TypeVar
 
 import pytest
 
@@ -11,11 +13,14 @@ import reel
 from reel import requests
 from reel.base.values import Numeral
 from reel.integrations.item_copy import ItemCopy
+from reel.requests import Call
 from reel.sync.client import Client
-from tests.daemon import Daemon
+from reel.sync.connection import Deadline
+from tests.daemon import Daemon, hanging
 
 pytestmark = pytest.mark.slow
 
+R = TypeVar("R")
 FORMAT = "openai-responses"
 _NUMBERS = count()
 CALL: dict[str, object] = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", "id": "fc_1"}
@@ -149,6 +154,44 @@ def test_what_others_do_in_between(daemon: Daemon, client: Client, copy: ItemCop
             assert not copy._new.is_current(client)
             assert copy.read_at_once(client) is None
             assert whole(client, agent) == copy.read(client) == copy.read_at_once(client)
+
+
+def test_what_others_add_in_the_same_commit(daemon: Daemon, client: Client, copy: ItemCopy) -> None:
+    """What two clients add while the agent is busy is one commit; each notices what the other has added."""
+    agent = copy._new._agent
+    own = requests.add_items(agent, [said("x")], FORMAT)
+    with daemon.client() as busy, daemon.client() as other:
+        sides = [(client, copy), (other, ItemCopy(agent, FORMAT))]
+        for side, kept in sides:
+            kept.read(side)
+            kept.read(side)
+            assert kept._new.is_current(side)
+        with hanging(daemon):  # so that all is there when it goes on
+            held = begin(busy, requests.redact(agent, text="one", dry_run=True))
+            ends = [begin(side, own) for side, _ in sides]
+        held()
+        added = [end() for end in ends]
+        for (side, kept), reply in zip(sides, added, strict=True):
+            kept.note(side, own.params["items"], reply)
+
+        assert {3, 4} == {reply.command for reply in added}
+        for side, kept in sides:
+            assert whole(side, agent) == (kept.read_at_once(side) or kept.read(side))
+
+
+def begin(client: Client, call: Call[R]) -> Callable[[], R]:
+    """Send a request; return what waits for its reply."""
+    connection = client._connection
+    assert connection is not None
+    connection._number += 1
+    connection.send(connection._framing.request(connection._number, call.method, [call.params]), Deadline(None))
+
+    def end() -> R:
+        (response,) = connection.receive(Deadline(None))
+        assert response.error is None
+        return call.read(response.result)
+
+    return end
 
 
 def test_what_is_long_is_not_read_at_once(client: Client, copy: ItemCopy) -> None:

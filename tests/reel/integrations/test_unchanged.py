@@ -11,21 +11,21 @@ def test_own_commands_and_others(daemon: Daemon, client: Client) -> None:
     known = client.fingerprint(client.server, agent)
     assert is_unchanged(client, client.server, agent, known)
 
-    client.add(agent, "own")
+    client.add(agent, ["own", "as well"])
     assert not is_unchanged(client, client.server, agent, known)
-    known = after_own_command(client, client.server, agent, known)
+    known = after_own_command(client, client.server, agent, known, 2)
     assert is_unchanged(client, client.server, agent, known)
 
     with daemon.client() as other:
         other.add(agent, "theirs")
     client.add(agent, "own")
-    assert after_own_command(client, client.server, agent, known) is None
+    assert after_own_command(client, client.server, agent, known, 1) is None
 
 
 def test_nothing_is_known(client: Client) -> None:
     """An agent that had no fingerprint has none after a command, and is not known to be unchanged."""
     agent = client.create().id
 
-    assert after_own_command(client, client.server, agent, None) is None
+    assert after_own_command(client, client.server, agent, None, 1) is None
     assert not is_unchanged(client, client.server, agent, None)
     assert not is_unchanged(client, None, agent, client.fingerprint(client.server, agent))

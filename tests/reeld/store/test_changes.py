@@ -6,7 +6,7 @@ import pytest
 
 from reeld.store.changes import Changes
 from reeld.store.transactions import Transaction
-from tests.reeld.store.making import made
+from tests.reeld.store.making import event, made, said
 
 
 def counters(changes: Changes) -> tuple[int, list[int]]:
@@ -16,7 +16,7 @@ def counters(changes: Changes) -> tuple[int, list[int]]:
 
 
 def test_what_is_counted() -> None:
-    """A commit counts for its agents; one that changes what a name means, for all."""
+    """Each event counts for its agent; what changes the meaning of a name counts for all."""
     changes, new = Changes(), made(1)
     later = new._replace(parts=[new.parts[0]._replace(new=False, changed=False)])
 
@@ -27,10 +27,12 @@ def test_what_is_counted() -> None:
     assert (1, [3]) == counters(changes)
     changes.note(later._replace(parts=[later.parts[0]._replace(changed=True)]))
     assert (2, [4]) == counters(changes)
+    changes.note(said(1, event(2), event(3)))
+    assert (2, [6]) == counters(changes)
     changes.note(Transaction([], []))
-    assert (2, [4]) == counters(changes)
+    assert (2, [6]) == counters(changes)
     changes.note_any()
-    assert (3, [4]) == counters(changes)
+    assert (3, [6]) == counters(changes)
 
 
 def test_what_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +48,20 @@ def test_what_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert without.offer is None
     without.note(made(1))
     assert 1 == counters(without)[0]
+
+
+@pytest.mark.parametrize("call", ["memfd_create", "ftruncate"])
+def test_what_is_forbidden(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """A system that lets the daemon have no such file, as a sandbox may, keeps it from nothing else."""
+
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    files = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(os, call, refuse)
+
+    assert Changes().offer is None
+    assert files == len(os.listdir("/proc/self/fd"))
 
 
 def test_its_file_is_closed() -> None:

@@ -121,7 +121,8 @@ class Logs:
         added = self.client.add(thread.name, records, **options)
         head, fingerprint = thread.seen
         if thread.agent == added.agent and thread.read_from is not None and head == thread.head == added.command - 1:
-            after = after_own_command(self.client, thread.read_from[0], added.agent, fingerprint)
+            events = added.head - head
+            after = after_own_command(self.client, thread.read_from[0], added.agent, fingerprint, events)
             thread.seen = added.head, after  # if the caller folds what it added, and comes to this head
         if thread.read_from is None:
             thread.read_from = self.client.server, 0  # nothing is inherited
