@@ -3,6 +3,7 @@
 from typing import Any
 
 from reel import requests
+from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.unchanged import after_own_command, is_unchanged
 from reel.replies import AddedItems, ItemsPage
@@ -54,10 +55,17 @@ class NewItems:
         """Return whether all items were read, not only the new ones, and what was read, as the daemon sends it.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: there is no such agent; if there is one again, all its items are read.
         """
         if self.is_current(client):
             return False, []
+        try:
+            return self._read(client)
+        except NotFound:
+            self._state = None
+            raise
+
+    def _read(self, client: Client) -> tuple[bool, list[Any]]:
         if client.server is None:
             client.ping()
         connection = client.server

@@ -136,6 +136,20 @@ def test_any_history(client: Client, copy: ItemCopy) -> None:
         assert whole(client, agent) == copy.read(client)
 
 
+def test_an_agent_that_was_away(client: Client, copy: ItemCopy) -> None:
+    """Whoever drops what was read because the name has no agent any more gets everything again when it has."""
+    agent = copy._new._agent
+    uid = client.agent(agent).id
+    copy._new.read(client)
+    client.change(uid, name=f"{agent}-away")
+    with pytest.raises(reel.NotFound):
+        copy._new.read(client)
+    client.change(uid, name=agent)
+    is_everything, found = copy._new.read(client)
+
+    assert (True, 1) == (is_everything, len(found))
+
+
 def test_what_others_do_in_between(daemon: Daemon, client: Client, copy: ItemCopy) -> None:
     """While nothing has changed, nothing is asked; what others do is noticed, also between adds of its own."""
     agent = copy._new._agent
