@@ -107,33 +107,55 @@ def test_what_a_caller_changes_is_the_callers(client: Client, copy: ItemCopy) ->
     assert [said("one")] == copy.read(client)
 
 
-def test_any_history(client: Client, copy: ItemCopy) -> None:
-    """After any commands of others, and adds of its own, the copy is what the daemon has."""
-    agent, chance = copy._new._agent, random.Random(7)
-    for number in range(150):
-        for _ in range(chance.randrange(3)):
-            with suppress(reel.NothingToUndo, reel.NoSuchMark):
-                match chance.randrange(10):
-                    case 0:
-                        client.undo(agent)
-                    case 1:
-                        client.redo(agent)
-                    case 2:
-                        client.mark(agent)
-                    case 3:
-                        client.rewind(agent)
-                    case 4 if number % 10 == 0:
-                        client.clear(agent)
-                    case 5:
-                        client.add(agent, f"text {number}")
-                    case 6:
-                        client.restore(agent, chance.randrange(client.agent(agent).head + 1))
-                    case 7:
-                        add(client, copy, [said(f"own {number}"), CALL])
-                    case _:
-                        client.add_items(agent, [said(f"item {number}"), CALL], FORMAT)
+def acts(client: Client, other: Client, copy: ItemCopy, chance: random.Random) -> list[Callable[[int], object]]:
+    """Return what may happen to an agent and its name; each gets a number."""
+    agent = copy._new._agent
+    source, away = f"{agent}-source", f"{agent}-away"
 
-        assert whole(client, agent) == copy.read(client)
+    def swap(_: int) -> None:
+        other.change(agent, name=away)
+        other.change(source, name=agent)
+        other.change(away, name=source)
+
+    def begin_anew(number: int) -> None:
+        if number % 10 == 0:
+            other.purge(agent)
+            other.create(agent)
+
+    other.add(source, "word 1", create=True)
+    return [
+        lambda _: other.undo(agent),
+        lambda _: other.redo(agent),
+        lambda _: other.mark(agent),
+        lambda _: other.rewind(agent),
+        lambda _: other.restore(agent, chance.randrange(other.agent(agent).head + 1)),
+        lambda number: number % 10 or other.clear(agent),
+        begin_anew,
+        lambda _: other.redact(chance.choice([agent, source]), text=f"word {chance.randrange(5)}"),
+        lambda _: other.kill(agent),  # it has the name until another one gets it
+        *[lambda _: other.clone(source, agent)] * 2,
+        swap,
+        lambda number: other.add(agent, f"word {number % 5}"),
+        *[lambda number: other.add_items(agent, [said(f"item {number}"), CALL], FORMAT)] * 2,
+        *[lambda number: add(client, copy, [said(f"own {number}"), CALL])] * 3,
+    ]
+
+
+def test_any_history(daemon: Daemon, client: Client, copy: ItemCopy) -> None:
+    """After any commands of others, also about its name, and adds of its own, the copy is what the daemon has."""
+    agent, chance, at_once = copy._new._agent, random.Random(7), 0
+    with daemon.client() as other:
+        all_acts = acts(client, other, copy, chance)
+        for number in range(300):
+            for act in chance.choices(all_acts, k=chance.randrange(3)):
+                with suppress(reel.NothingToUndo, reel.NoSuchMark, reel.Killed, reel.Exists):
+                    act(number)
+            known = copy.read_at_once(client)
+            at_once += known is not None
+            assert whole(client, agent) == (copy.read(client) if known is None else known)
+            assert whole(client, agent) == copy.read(client)
+
+    assert 50 < at_once < 250
 
 
 def test_an_agent_that_was_away(client: Client, copy: ItemCopy) -> None:
