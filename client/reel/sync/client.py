@@ -143,6 +143,8 @@ class Client(Methods):
     def fingerprint(self, server: "Hello | None", agent: str) -> "Fingerprint | None":
         """Return numbers that change with an agent, without a request: if they are the same later, nothing changed.
 
+        Take them before the request whose reply they stand for. They also change with the meaning of names.
+
         Args:
             server: what :attr:`server` was on the connection; on another one, numbers have another meaning.
             agent: the id of the agent.
