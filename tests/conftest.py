@@ -94,6 +94,7 @@ _REMEDIES = {
     "all frameworks run on this Python": "make check PYTHON=python3.11",
     "this version has no such tests": "remove the file from the list of the test, if no version has it",
     "only Linux lists what is mapped": "run them on Linux",
+    "only Linux has files in memory that can be sealed": "run them on Linux",
     "only Linux changes the limits of a running process": "run them on Linux",
     "it takes 2.5 GB": "make crash",
     "only root can give a file away": "run them as root",

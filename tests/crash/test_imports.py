@@ -66,7 +66,8 @@ def look(daemon: Daemon, tool: str, root: Path, seen: Path, chance: random.Rando
     """Import what is there, as another process would that knows what the one before has saved; it may die."""
     left = chance.randrange(_LAST) if chance.random() < 0.3 else -1
     saved = Seen(str(seen))
-    with suppress(Died, ReelError), Dying(Client(daemon.socket, name=CLIENT, patience=0.1), left) as pipeline:
+    client = Client(daemon.socket, name=CLIENT, patience=0.1)  # if the daemon has died, so does the import
+    with suppress(Died, ReelError), Dying(client, left) as pipeline:
         importer = Importer(pipeline, saved)
         importer.look()
         for _ in importer.run(tool_named(tool), tool_named(tool).discover(root).sources):
