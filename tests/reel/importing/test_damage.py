@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.base.ids import is_name
+from reel.importing import tool_named
+from reel.importing.steps import Said
 from tests.thoroughness import FUZZ, SHARED, THOROUGH, sampled
 
 from .samples import SAMPLES, Sample, read_all
@@ -19,6 +21,8 @@ EXAMPLES = FUZZ // 20 or 8
 STEP = 1 if THOROUGH else 97
 
 TEXTS = [f"text-{number}-said" for number in range(6)]
+# Those in whose files a damaged byte makes a record unreadable.
+_OF_RECORDS = [name for name, sample in SAMPLES.items() if sample.unit in ("line", "file") and name != "aider"]
 ODD_IDS = ["../../x", "/etc/passwd", "a\0b", "\U0001f9a6", "x" * 10_000, " ", "..", "a\nb", "\ud800"]
 
 
@@ -38,6 +42,14 @@ def whole(sample: Sample, tmp_path: Path) -> bytes:
 def contents(root: Path) -> dict[str, bytes]:
     """Return all files below a directory."""
     return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def refs_of(tool_name: str, root: Path) -> dict[str, str]:
+    """Return the ids of all that was said, by the texts."""
+    tool = tool_named(tool_name)
+    steps = (step for source in tool.discover(root).sources for step in tool.open(source).steps())
+    parts = (part for step in steps if isinstance(step, Said) for part in step.parts)
+    return {block["text"]: part.ref for part in parts for block in part.blocks if "said" in block.get("text", "")}
 
 
 def check_read(sample: Sample, root: Path, whole: bytes, data: bytes, reach: int) -> None:
@@ -75,6 +87,24 @@ def test_undamaged(sample: Sample, whole: bytes, tmp_path: Path) -> None:
     assert (True, []) == (len(whole) > 0, result.problems)
     assert [] == [text for text in TEXTS if text not in result.heard]
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("name", _OF_RECORDS)
+def test_a_record_that_is_damaged_later(name: str, tmp_path: Path, *, has_ids: bool) -> None:
+    """The messages after it keep their ids, so that an import knows them again: also those that are only numbered."""
+    sample = SAMPLES[name]
+    sample.write(tmp_path, TEXTS, "ses")
+    path = tmp_path / sample.file
+    if not has_ids:
+        path.write_bytes(re.sub(rb', "(message_)?id": "ses\d*"|"id": "ses\d*", ', b"", path.read_bytes()))
+    whole, before = path.read_bytes(), refs_of(sample.tool, tmp_path)
+    for text in TEXTS if path.read_bytes().count(b"said") > 1 else ():
+        path.write_bytes(whole.replace(text.encode(), b"\0" + text.encode()[1:]))
+        after = refs_of(sample.tool, tmp_path)
+
+        assert after.items() <= before.items() | {text[1:]: ref for text, ref in before.items()}.items()
+        assert before.keys() - after.keys() <= {text}
 
 
 @sampled

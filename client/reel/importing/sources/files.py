@@ -33,6 +33,8 @@ _BUFFER = 1 << 16
 _RECORD, _MOST_STARTS = '{"', 200
 # What is before a value that is a part of another one.
 _WITHIN, _SPACES = (":", ",", "["), 16
+# What a line consists of in which there never was a record.
+_NOTHING = b"\0 \t\r\n"
 # Python has the first one since 3.14.
 _ZSTD_MODULES = ("compression.zstd", "backports.zstd")
 _ZSTD_MISSING = "is compressed with Zstandard; to read it: "
@@ -232,7 +234,10 @@ class JsonLines(ABC):
                 break
             self._line, self._position = line.number, line.end
             self.counts.line = line.number
-            for found in self._parse(line):
+            records = self._parse(line)
+            if not records and (line.data.strip(_NOTHING) or (line.length and not line.data)):
+                self.miss(line)
+            for found in records:
                 yield from self.read_line(found, line.number)
         yield from self.end()
 
@@ -242,6 +247,10 @@ class JsonLines(ABC):
     @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Yield the steps of a record, and count it."""
+
+    def miss(self, _line: Line) -> None:
+        """Take note of a line of which nothing could be read. What numbers its records counts it as one."""
+        return
 
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back, as the file has ended."""

@@ -7,9 +7,17 @@ from reel.base.strict_json import Json
 from reel.importing.sources.json_elements import Elements
 from reel.importing.values import parse_record
 
+# Stands for a message that is damaged.
+GAP: Json = {}
+
 
 def salvaged(data: bytes, first_keys: Iterable[str], accepts: Callable[[Json], bool]) -> Iterator[Json]:
-    """Yield the complete messages in damaged data.
+    """Yield the complete messages in damaged data; see :func:`with_gaps`."""
+    return (found for found in with_gaps(data, first_keys, accepts) if found is not GAP)
+
+
+def with_gaps(data: bytes, first_keys: Iterable[str], accepts: Callable[[Json], bool]) -> Iterator[Json]:
+    """Yield the complete messages in damaged data, and a gap for each other one: those after it keep their numbers.
 
     Args:
         data: the data, from the beginning of the list on; or all of it.
@@ -23,5 +31,4 @@ def salvaged(data: bytes, first_keys: Iterable[str], accepts: Callable[[Json], b
         except (ValueError, RecursionError):
             found = {}
         damaged = not accepts(found)
-        if not damaged:
-            yield found
+        yield GAP if damaged else found

@@ -12,7 +12,7 @@ from reel.importing.sources.blocks import anthropic_blocks, fitting, made_by, sa
 from reel.importing.sources.discovery import one_of_each
 from reel.importing.sources.files import files_below, open_regular
 from reel.importing.sources.json_elements import MAX_ELEMENT
-from reel.importing.sources.salvage import salvaged
+from reel.importing.sources.salvage import GAP, with_gaps
 from reel.importing.sources.vscode_storage import user_directories
 from reel.importing.steps import (
     NOT_JSON,
@@ -105,6 +105,8 @@ class Task:
         title = self._describe(next(filter(_is_message, messages), {}))
         yield About("", title_of(title), tags_of(**self._facts))
         for number, message in enumerate(messages):
+            if message is GAP:
+                continue
             if _is_message(message):
                 yield from self._read(message, number, counts_here=not shown)
                 continue
@@ -132,7 +134,7 @@ class Task:
         if type(found) is list:
             return clean_deep(found)[0]  # type: ignore[no-any-return]  # a list as before
         self.counts.refuse(NOT_JSON if len(data) <= _LONGEST else TOO_LONG, Problem(str(path), 0, what))
-        return list(salvaged(data, _FIRST_KEYS, _is_message)) if must_be else []
+        return list(with_gaps(data, _FIRST_KEYS, _is_message)) if must_be else []
 
     def _describe(self, message: Json) -> str:
         """Take the facts in the first prompt, and return its text."""

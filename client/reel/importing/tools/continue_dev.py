@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from reel.base.strict_json import Json, encode, parse
 from reel.importing.sources.blocks import call_block, made_by, said_from
 from reel.importing.sources.files import MAX_LINE, files_below, open_regular
-from reel.importing.sources.salvage import salvaged
+from reel.importing.sources.salvage import GAP, with_gaps
 from reel.importing.steps import NOT_JSON, TOO_LONG, About, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import (
     as_map,
@@ -100,7 +100,8 @@ class Session:
             tags_of(tool=_NAME, source=self.source.path, cwd=cwd, model=model),
         )
         for number, item in enumerate(history):
-            yield from self._read(item, number)
+            if item is not GAP:
+                yield from self._read(item, number)
 
     def _parsed(self) -> Json:
         """Return the session; if it is damaged, its undamaged messages."""
@@ -119,7 +120,7 @@ class Session:
     def _refuse(self, kind: str, what: str, data: bytes) -> Json:
         self.counts.refuse(kind, Problem(self.source.path, 0, what))
         begin = found.end() if (found := _HISTORY.search(data)) is not None else 0
-        return {"history": list(salvaged(data[begin:], _FIRST_KEYS, lambda item: bool(map_in(item, "message"))))}
+        return {"history": list(with_gaps(data[begin:], _FIRST_KEYS, lambda item: bool(map_in(item, "message"))))}
 
     def _read(self, item: Any, number: int) -> Iterator[Step]:
         message = map_in(item, "message")

@@ -14,7 +14,7 @@ from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, said_from
 from reel.importing.sources.description import Description
 from reel.importing.sources.discovery import record_files
-from reel.importing.sources.files import Entry, JsonLines
+from reel.importing.sources.files import Entry, JsonLines, Line
 from reel.importing.steps import Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import digest, map_in, name_of, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
@@ -96,6 +96,10 @@ class Session(JsonLines):
         yield from self._about.begin()
         text = text_in(found, "error") or text_in(found, "status") or None
         yield Kept("note", f"line-{line}-{digest(encode(found))}", text, {NAME: encode(found)}, self._sent, line)
+
+    def miss(self, line: Line) -> None:
+        """Count a message that cannot be read: those after it keep their numbers."""
+        self._number += b'"message"' in line.data or not line.data
 
     def _read_message(self, role: str, content: Any, line: int) -> Iterator[Step]:
         content = self._with_ids(content, f"{line}")

@@ -120,6 +120,10 @@ class Session(JsonLines):
         self.counts.left_out.update(other_fields(found, known, "" if is_older else f"{kind}."))
         yield from self._say(found, role, blocks, ref, model, line)
 
+    def miss(self, _line: Line) -> None:
+        """Count a row that cannot be read: those after it keep their numbers."""
+        self._number += 1
+
     def _say(self, found: Json, role: str, blocks: list[Json], ref: str, model: str, line: int) -> Iterator[Step]:
         if role == "assistant":
             part = Part(ref, [fitting(block, "assistant", self._refusals) for block in blocks])

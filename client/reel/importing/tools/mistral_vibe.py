@@ -115,6 +115,10 @@ class Session(JsonLines):
         said = Said(role, (Part(ref, []),), self._metadata(found, role), self._sent, line)
         yield from said_from(blocks, ROLES[role], said, self._messages.refusals)
 
+    def miss(self, _line: Line) -> None:
+        """Count a message that cannot be read: those after it keep their numbers."""
+        self._number += 1
+
     def _metadata(self, found: Json, role: str) -> Json:
         """Return who wrote a message, and what its provider wants back with it."""
         if role == "assistant":

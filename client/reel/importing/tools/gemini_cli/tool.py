@@ -9,10 +9,10 @@ from pathlib import Path
 
 from reel.base.strict_json import Json
 from reel.importing.sources.discovery import each_read, one_of_each
-from reel.importing.sources.files import Entry, JsonLines, files_below, open_regular
+from reel.importing.sources.files import Entry, JsonLines, Line, files_below, open_regular
 from reel.importing.sources.gemini_parts import Parts
 from reel.importing.sources.json_elements import MAX_ELEMENT
-from reel.importing.sources.salvage import salvaged
+from reel.importing.sources.salvage import GAP, with_gaps
 from reel.importing.steps import NOT_JSON, REPEATED, TOO_LONG, About, Found, Problem, Source, Step, Tool
 from reel.importing.tools.gemini_cli.history import History
 from reel.importing.tools.gemini_cli.messages import (
@@ -172,7 +172,10 @@ class Session(JsonLines):
             line = error.lineno if isinstance(error, JSONDecodeError) else 0
             self._problem(NOT_JSON, line, f"not JSON: {error}")
             for message in _undamaged(data):
-                yield from self.read_line(message, 0)
+                if message is GAP:
+                    self._number += 1
+                else:
+                    yield from self.read_line(message, 0)
             return
         yield from self._read_changes({key: value for key, value in found.items() if key != "messages"}, 0)
         for message in list_in(found, "messages"):
@@ -194,6 +197,10 @@ class Session(JsonLines):
             yield from self._read_changes(changes or found, line)
         else:
             yield from self._note(text_in(found, "type") or next(iter(found), "empty"), found, line)
+
+    def miss(self, line: Line) -> None:
+        """Count a message that cannot be read: those after it keep their numbers."""
+        self._number += b'"content"' in line.data and b'"$' not in line.data
 
     def _read_message(self, found: Json, line: int) -> Iterator[Step]:
         if unknown := kind_of(found):
@@ -291,9 +298,9 @@ class Session(JsonLines):
 
 
 def _undamaged(data: bytes) -> Iterator[Json]:
-    """Yield the complete messages of a damaged session."""
+    """Yield the complete messages of a damaged session, and a gap for each other one."""
     if (found := _MESSAGES.search(data)) is not None:
-        yield from salvaged(data[found.end() :], _FIRST_KEYS, _is_message)
+        yield from with_gaps(data[found.end() :], _FIRST_KEYS, _is_message)
 
 
 def _is_message(found: Json) -> bool:

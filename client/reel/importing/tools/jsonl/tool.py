@@ -6,7 +6,7 @@ from typing import Any
 
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks
-from reel.importing.sources.files import JsonLines, files_below
+from reel.importing.sources.files import JsonLines, Line, files_below
 from reel.importing.steps import About, Found, Kept, Problem, Source, Step, Tool, nowhere
 from reel.importing.tools.jsonl.envelopes import is_item, tool_of, unwrapped
 from reel.importing.tools.jsonl.messages import REASONING, Chat, Spoken, left_out_of, read_prompt, role_in, said_from
@@ -56,8 +56,9 @@ class Messages(JsonLines):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        # The messages of the conversation with one message on each line.
+        # The number of the next message in a file with one on each line, and whether there was one.
         self._number = 0
+        self._has_begun = False
         self._chat = Chat(self.counts.refused)
         self._parts: set[str] = set()
         self._about = About("", "", tags_of(tool=_NAME, source=source.path))
@@ -65,7 +66,7 @@ class Messages(JsonLines):
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         where = next((key for key in _LISTS if type(found.get(key)) is list), "")
-        if not self._number and (tool := tool_of(found, self.source.path)):
+        if not self._has_begun and (tool := tool_of(found, self.source.path)):
             raise OSError(0, f"is a file of another tool; import it with: reel import {tool} {self.source.path}")
         if where:
             self.counts.map()
@@ -80,10 +81,15 @@ class Messages(JsonLines):
             what = f"neither a message nor one of {', '.join(_LISTS)}"
             self.counts.refuse("neither a message nor a conversation", Problem(self.source.path, line, what))
 
+    def miss(self, line: Line) -> None:
+        """Count a message that cannot be read, so that those after it keep their numbers; a conversation has none."""
+        self._number += not any(f'"{key}"'.encode() in line.data for key in _LISTS)
+
     def _read_message(self, found: Json, line: int) -> Iterator[Step]:
         self.counts.map()
-        if not self._number:
+        if not self._has_begun:
             yield self._about
+        self._has_begun = True
         spoken = self._chat.read(found, self._number, is_first=not self._number)
         self.counts.left_out.update(left_out_of(found))
         yield from said_from(spoken, f"message-{self._number}", _time_of(found), line)

@@ -32,6 +32,9 @@ from reel.providers.content import shortest
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
 
+# The kind of a record with a message.
+_APPENDED = "context.append_message"
+
 
 class Session(JsonLines):
     """A log that is being read.
@@ -71,7 +74,7 @@ class Session(JsonLines):
         if kind.startswith("turn."):
             yield from self._settle()
             yield from self._give_up_prompt()
-        if kind == "context.append_message" and type(found.get("message")) is dict:
+        if kind == _APPENDED and type(found.get("message")) is dict:
             yield from self._take_message(found, found["message"], line)
         elif kind == "context.append_loop_event" and type(found.get("event")) is dict:
             yield from self._take_event(found, found["event"], line)
@@ -89,6 +92,10 @@ class Session(JsonLines):
             self._asked = found, line
         else:
             yield from self._read_other(found, kind, line)
+
+    def miss(self, line: Line) -> None:
+        """Count a message that cannot be read: those after it keep their numbers."""
+        self._number += _APPENDED.encode() in line.data
 
     def _take_message(self, found: Json, message: Json, line: int) -> Iterator[Step]:
         """Read a message; if calls wait for their results, it is held back until these are there."""
