@@ -250,6 +250,52 @@ def test_a_stale_session(service: ReelSessionService, other: ReelSessionService,
     assert ["one", "from an editor"] == [event.content.parts[0].text for event in got(other, app).events]
 
 
+def test_a_session_over_a_restored_backup(tmp_path: Path, app: str) -> None:
+    """A session of a log that is gone is refused, also if others have written exactly as much to the backup."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        service = ReelSessionService(socket=daemon.socket)
+        session = made(service, app)
+        append(service, session, said("one"))
+        with daemon.client() as client:
+            client.backup(str(tmp_path / "backup.db"))
+        append(service, session, said("lost"))
+        loaded = got(service, app)
+        daemon.put_back(tmp_path / "backup.db")
+        with daemon.client() as client:
+            client.add(service.agent_name(app, "u", "s"), "theirs")
+
+        for stale in (session, loaded):
+            with pytest.raises(StaleSessionError):
+                append(service, stale, said("three"))
+        append(service, got(service, app), said("two"))
+        assert ["one", "theirs", "two"] == [event.content.parts[0].text for event in got(service, app).events]
+        run(service.close)
+        daemon.close()
+
+
+def test_a_session_over_another_connection(service: ReelSessionService, client: Client, app: str) -> None:
+    """A session of a log that is still there goes on over another connection, whatever happened to the log last."""
+    agent = made(service, app)
+    name = service.agent_name(app, "u", "s")
+    changes: list[Callable[[], object]] = [
+        lambda: append(service, agent, said("one")),
+        lambda: append(service, agent, changing(step=1, user__seen=2, app__total=3)),
+        lambda: client.add(name, "theirs"),
+        lambda: client.change(name, title="renamed"),
+        lambda: client.undo(name),
+        lambda: client.redact(name, text="one"),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        session = got(service, app)
+        (listed,) = run(lambda: service.list_sessions(app_name=app, user_id="u")).sessions
+        run(service.close)
+        append(service, session, said(f"after {number}"))
+        assert listed._storage_update_marker != session._storage_update_marker
+        agent = got(service, app)
+
+
 def test_an_event_that_is_delivered_again(
     service: ReelSessionService, other: ReelSessionService, client: Client, app: str
 ) -> None:

@@ -16,7 +16,7 @@ from reel.base.light_typing import NamedTuple
 from reel.integrations.google_adk.events import FORMAT, events_at
 from reel.integrations.google_adk.items import messages_of
 from reel.integrations.google_adk.session_agents import Deltas, SessionAgents, records
-from reel.integrations.google_adk.stored_sessions import loaded_from, set_loaded_from
+from reel.integrations.google_adk.stored_sessions import LoadedFrom, is_loaded_here, loaded_from, set_loaded_from
 from reel.requests import Call
 from reel.sync.client import Client
 
@@ -58,7 +58,7 @@ def append(client: Client, agents: SessionAgents, session: Session, written: Wri
         raise SessionNotFoundError(f"Session {session.id} not found.") from None
     own = [result for result in done.results if result.agent == done.results[0].agent]
     session.last_update_time = written.event.timestamp
-    set_loaded_from(session, own[0].agent, own[-1].head)
+    set_loaded_from(client, session, LoadedFrom(own[0].agent, own[-1].head))
 
 
 def confirm(client: Client, agents: SessionAgents, session: Session) -> None:
@@ -87,16 +87,27 @@ def _known(client: Client, name: str, session: Session) -> tuple[str, int]:
     """Return the agent that a session was loaded from, and its head at that time.
 
     Raises:
-        StaleSessionError: the session does not tell, and is older than the stored state.
+        StaleSessionError: the session does not tell, and is older than the stored state; or its log is not there now.
     """
     if (known := loaded_from(session)) is not None:
-        return known
+        if not is_loaded_here(client, known):
+            _require_same_log(client, known, session)
+        return known.agent, known.head
     found = client.agent(name)
     newest = events_at(client, found.id, found.head, 1)
     is_newest = not newest or (session.events and session.events[-1].id == newest[-1].id)
     if newest and newest[-1].timestamp > session.last_update_time and not is_newest:
         raise StaleSessionError(_STALE)
     return found.id, found.head
+
+
+def _require_same_log(client: Client, known: LoadedFrom, session: Session) -> None:
+    """Refuse a session in place of whose log there is another: a backup, in which others may have come to its head."""
+    if client.agent(known.agent).head < known.head:
+        raise StaleSessionError(_STALE)
+    newest = events_at(client, known.agent, known.head, 1)
+    if session.events and [session.events[-1].id] != [event.id for event in newest]:
+        raise StaleSessionError(_STALE)
 
 
 def _passed_over(client: Client, agent: str, head: int, error: Conflict) -> int:

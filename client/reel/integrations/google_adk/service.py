@@ -32,7 +32,7 @@ from reel.integrations.google_adk.session_agents import (
     shared_of,
     state_of,
 )
-from reel.integrations.google_adk.stored_sessions import CREATED, listed, session_at, set_loaded_from
+from reel.integrations.google_adk.stored_sessions import CREATED, LoadedFrom, listed, session_at, set_loaded_from
 from reel.integrations.naming import named
 from reel.integrations.worker import Worker
 from reel.requests import Call
@@ -98,10 +98,11 @@ class ReelSessionService(BaseSessionService):  # type: ignore[misc] # the framew
                 done = agents.commit(client, own, deltas)
             except Exists:
                 raise AlreadyExistsError(f"Session with id {own_id} already exists.") from None
-            head = [result for result in done.results if result.agent == done.results[0].agent][-1].head
+            agent = done.results[0].agent
+            head = [result for result in done.results if result.agent == agent][-1].head
             merged = {**deltas.session, **shared_of(agents, partial(state_of, client))}
             made = Session(app_name=app_name, user_id=user_id, id=own_id, state=merged, last_update_time=created)
-            set_loaded_from(made, done.results[0].agent, head)
+            set_loaded_from(client, made, LoadedFrom(agent, head))
             return made
 
         return await self._run(make)

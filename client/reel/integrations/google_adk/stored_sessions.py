@@ -7,12 +7,14 @@ from contextlib import suppress
 from functools import partial
 from math import isfinite
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.session import Session
 
 from reel import replies
 from reel.base.errors import NotFound
+from reel.base.light_typing import NamedTuple
 from reel.integrations.google_adk.events import events_after, events_at
 from reel.integrations.google_adk.going_back import state_left, those_gone_back, went_back
 from reel.integrations.google_adk.session_agents import (
@@ -28,6 +30,7 @@ from reel.integrations.google_adk.session_agents import (
     state_in,
     state_of,
 )
+from reel.replies import Hello
 from reel.sync.client import Client
 
 Json = dict[str, Any]
@@ -36,15 +39,59 @@ Json = dict[str, Any]
 CREATED: Final = "adk_created"
 
 
-def set_loaded_from(session: Session, agent: str, head: int) -> None:
-    """Note in a session the agent that it was loaded from, and the agent's head at that time."""
-    session._storage_update_marker = f"{agent}:{head}"
+class LoadedFrom(NamedTuple):
+    """Where a session comes from: the id of its agent, and the agent's head at that time."""
+
+    agent: str
+    head: int
 
 
-def loaded_from(session: Session) -> tuple[str, int] | None:
+class _Here:
+    """What sessions were loaded from over one connection, the newest of each agent, for the last thousand agents."""
+
+    def __init__(self, server: Hello | None) -> None:
+        self.server = server
+        self._known: dict[str, LoadedFrom] = {}
+
+    def note(self, known: LoadedFrom) -> None:
+        """Take note of one."""
+        self._known.pop(known.agent, None)
+        self._known[known.agent] = known
+        if len(self._known) > _AGENTS:
+            del self._known[next(iter(self._known))]
+
+    def has(self, known: LoadedFrom) -> bool:
+        """Return whether one was noted."""
+        return self._known.get(known.agent) == known
+
+
+_AGENTS: Final = 1000
+# By client: that of its last connection.
+_HERE: WeakKeyDictionary[Client, _Here] = WeakKeyDictionary()
+
+
+def set_loaded_from(client: Client, session: Session, known: LoadedFrom) -> None:
+    """Note in a session where it comes from."""
+    session._storage_update_marker = ":".join(map(str, known))
+    here = _HERE.get(client)
+    if here is None or here.server is not client.server:
+        here = _HERE[client] = _Here(client.server)
+    here.note(known)
+
+
+def loaded_from(session: Session) -> LoadedFrom | None:
     """Return what was noted so; ``None`` if another service, with its own markers, loaded the session."""
-    agent, _, head = (session._storage_update_marker or "").partition(":")
-    return (agent, int(head)) if head.isdecimal() else None
+    match (session._storage_update_marker or "").split(":"):
+        case [agent, head] if head.isdecimal():
+            return LoadedFrom(agent, int(head))
+        case _:
+            return None
+
+
+def is_loaded_here(client: Client, known: LoadedFrom) -> bool:
+    """Return whether a client has loaded or written that over the connection that it still has."""
+    here = _HERE.get(client)
+    return here is not None and client.is_still(here.server) and here.has(known)
 
 
 def session_at(client: Client, agents: SessionAgents, about: replies.AgentInfo, asked: GetSessionConfig) -> Session:
@@ -68,7 +115,7 @@ def session_at(client: Client, agents: SessionAgents, about: replies.AgentInfo, 
         events=events,
         last_update_time=newest[-1].timestamp if newest else _created(about),
     )
-    set_loaded_from(found, about.id, head)
+    set_loaded_from(client, found, LoadedFrom(agent, head))
     return found
 
 
@@ -114,7 +161,7 @@ def listed(
             is_plain = row.id not in back and row.source is None
             own = state_in(client, row) if is_plain else _state_of_session(client, row.id, row.head)
             shared = shared_of(agents, lambda agent: states.get(agent, {}))
-            yield _without_events(agents, row, {**own, **shared})
+            yield _without_events(client, agents, row, {**own, **shared})
 
 
 def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
@@ -130,9 +177,9 @@ def _agents_in(prefix: str, row: replies.AgentRow) -> SessionAgents | None:
     return None
 
 
-def _without_events(agents: SessionAgents, row: replies.AgentRow, state: Json) -> Session:
+def _without_events(client: Client, agents: SessionAgents, row: replies.AgentRow, state: Json) -> Session:
     app_name, user_id, session_id = agents.ids
     changed = _created(row) if row.updated == row.created else row.updated / 1000
     found = Session(app_name=app_name, user_id=user_id, id=session_id, state=state, last_update_time=changed)
-    set_loaded_from(found, row.id, row.head)
+    set_loaded_from(client, found, LoadedFrom(row.id, row.head))
     return found
