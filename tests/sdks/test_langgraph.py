@@ -1107,3 +1107,20 @@ def test_what_a_turn_reads(saver: ReelSaver, client: Client) -> None:
     client.add("langgraph/counted", "By the way.")
     assert [1, 0] == [turn(), turn()]
     assert "By the way." in [each.content for each in graph.get_state(config).values["messages"]]
+
+
+@pytest.mark.parametrize("value", ["a text", None])
+def test_a_channel_of_this_name_that_is_no_conversation(
+    saver: ReelSaver, client: Client, thread: str, value: str | None
+) -> None:
+    """It keeps its value, or its lack of one, and its version, whatever others say."""
+    state = empty_checkpoint()
+    state["channel_values"] = {"notes": ["later"], **({} if value is None else {"messages": value})}
+    state["channel_versions"] = versions = {"messages": 1, "notes": 2}
+    saver.put(config_of(thread, checkpoint_ns=""), state, {"source": "loop", "step": 1}, {**versions})
+    client.add(f"langgraph/{thread}", "theirs")
+
+    found = saver.get_tuple(config_of(thread))
+    assert found is not None
+    assert state["channel_values"] == found.checkpoint["channel_values"]
+    assert versions == found.checkpoint["channel_versions"]

@@ -521,3 +521,23 @@ def test_a_thread_that_others_write_to(
             live.checkpointer.prune([thread])
     live.checkpointer.prune([thread])
     assert stored(client, thread) < size / 2
+
+
+def test_a_subgraph_of_which_nothing_is_left(daemon: Daemon, client: Client, thread: str, config: Any) -> None:
+    """The steps of a subgraph that are gone as a whole close no way back to what later turns were."""
+    inner = StateGraph(Inner).add_node("answer", answer).add_edge(START, "answer").compile()
+    saver, name, run = ReelSaver(socket=daemon.socket), f"langgraph/{thread}", "7c0f4a52-0000-4000-8000-000000000003"
+    live: Any = StateGraph(State).add_node("inner", inner).add_edge(START, "inner").compile(checkpointer=saver)
+    live.invoke({"messages": [HumanMessage("one")]}, {**config, "metadata": {"run_id": run}})
+    first = client.agent(name).head
+    say(live, config, "two")
+    seq, before = client.agent(name).head, live.get_state(config)
+    say(live, config, "three")
+    assert any(each.config["configurable"]["checkpoint_ns"] for each in saver.list(config))
+    saver.delete_for_runs([run])
+
+    client.restore(name, seq)
+    assert before.values == live.get_state(config).values
+    with pytest.raises(InvalidParams, match="was pruned"):
+        client.restore(name, first)
+    saver.close()

@@ -261,3 +261,31 @@ def test_a_question_stays_open(daemon: Daemon, client: Client, name: str, config
     assert () == live.get_state(config).interrupts
     assert [] == states(live, config)
     saver.close()
+
+
+def test_a_restore_to_here(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A restore to the end of the log takes nothing back: not the question of a step, nor what its other tasks did."""
+
+    def ask(_: State) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You chose {interrupt('which?')}.")]}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_node("plan", plan)
+    builder.add_edge(START, "ask")
+    builder.add_edge(START, "plan")
+    savers = [ReelSaver(socket=daemon.socket) for _ in range(2)]
+    live, other = (builder.compile(checkpointer=saver) for saver in savers)
+    turns(live, config, "one")
+    before = live.get_state(config)
+    assert before.interrupts != ()
+    for _ in range(2):
+        client.restore(name, client.agent(name).head)
+        for reader in (live, other):
+            assert before.tasks == reader.get_state(config).tasks
+            assert before.interrupts == reader.get_state(config).interrupts
+
+    assert () == live.checkpointer._threads.named(name, {})._past._gone
+    assert "You chose this." == live.invoke(Command(resume="this"), config)["messages"][-1].text
+    for saver in savers:
+        saver.close()

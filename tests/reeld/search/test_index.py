@@ -10,6 +10,7 @@ from reel.base.errors import Storage
 from reeld.search import finding, index, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
+from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from tests.patience import PATIENCE
 from tests.reeld.search.indexes import fill, opened
@@ -172,6 +173,29 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
         events, high = events + part.events, part.reached
 
     assert events == kept[::-1]
+
+
+def test_walk_behind_rows_that_are_passed_over(
+    rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If time runs out in the walk to a text behind some that a pattern does not take, each text is found once."""
+    agents = [rows.agent(number) for number in (1, 2, 3)]
+    expected = []
+    for number in range(12):
+        expected.append(rows.event(agents[number % 3], content="word"))
+        for _ in range(number % 4):
+            rows.event(agents[0], content="other")
+    fill(connection)
+    monkeypatch.setattr(finding, "_SECONDS", -1.0)
+    query = parse_query("has:word")
+    wanted = Criteria(query, live=True, patterns=compiled(query.patterns))
+    paths, high, events, calls = Paths(), 1 << 40, list[int](), 0
+    while high > expected[0]:
+        part = finding.find(connection, wanted, paths, 0, high, 100)
+        events, high, calls = events + part.events, part.reached, calls + 1
+
+    assert expected[::-1] == events
+    assert calls <= 12 + 3
 
 
 def test_volumes(rows: Rows, connection: sqlite3.Connection, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
