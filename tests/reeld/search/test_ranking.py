@@ -216,22 +216,22 @@ RESULT = {"type": "tool_result", "tool_call_id": "1", "content": "tape tool resu
 
 
 def test_talk(made: Make) -> None:
-    """A message without calls and results counts a fifth more than others, which come first if they have more of it."""
+    """A message without calls counts a quarter more than others, which come first if they have more of the words."""
     said = made("tape")
     for kind, *blocks in (
         ("user", TAPE, {"type": "text", "text": '"tool_result", "tool_call"'}),
         ("assistant", TAPE),
         ("assistant", CALL),
         ("tool_result", RESULT),
-        ("tool_result", {**RESULT, "content": "tape " * 4}),
+        ("tool_result", {**RESULT, "content": "tape " * 12}),
     ):
         said.events.append(said.rows.event(said.agent, kind, "", json.dumps({"blocks": blocks})))
     said.fill()
     scores = {said.events.index(each.event): each.score for each in said.ranked("tape")}
 
     assert [5, 2, 0] == said.best("tape")[:3]
-    assert scores[0] == scores[2] == pytest.approx(1.2 * scores[3], abs=1e-5)
-    assert scores[1] == pytest.approx(1.2 * scores[4], abs=1e-5)
+    assert scores[0] == scores[2] == pytest.approx(1.25 * scores[3], abs=1e-5)
+    assert scores[1] == pytest.approx(1.25 * scores[4], abs=1e-5)
 
 
 def test_filters(made: Make) -> None:

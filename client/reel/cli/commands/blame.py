@@ -9,6 +9,7 @@ import time
 from reel import requests
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.blamed_file import blamed_file
+from reel.cli.commands.shared.edits import collected
 from reel.cli.commands.shared.pager import paged
 from reel.cli.commands.shared.searches import as_people_read
 from reel.cli.line.arguments import UsageError
@@ -51,7 +52,7 @@ def blame(ctx: Context) -> int:
         ctx.out.warn(f"the index is behind: {count(found.behind, 'event')} cannot be found yet; repeat it later")
     is_known = any(found.writers) if number is None else found.writers[number - 1] is not None
     if not is_known and not ctx.out.as_json:
-        ctx.out.warn(_why_not(path, found, number))
+        ctx.out.warn(_why_not(ctx, path, found, number))
     return OK if is_known else REFUSED
 
 
@@ -61,9 +62,13 @@ def _place(word: str) -> tuple[str, int | None]:
     return (word, None) if match is None or os.path.exists(word) else (match[1], int(match[2]))
 
 
-def _why_not(path: str, found: Blamed, number: int | None) -> str:
+def _why_not(ctx: Context, path: str, found: Blamed, number: int | None) -> str:
     if not found.edits:
-        return f"no edit of {path} is known; reel import brings in what coding agents did"
+        # Of a copy of the project, or after it was moved, the paths that were written are others.
+        tail = os.sep.join(os.path.abspath(path).split(os.sep)[-2:])
+        elsewhere, _ = collected(ctx, 1, path=tail, deed="wrote")
+        other = f", but {elsewhere[0].path} was written" if elsewhere else ""
+        return f"no edit of {path} is known{other}; reel import brings in what coding agents did"
     what = "no line" if number is None else f"line {number}"
     negated = "" if number is None else "not "
     return f"{what} of {path} is {negated}known to be from one of its {count(found.edits, 'edit')}"

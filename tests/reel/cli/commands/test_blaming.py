@@ -214,11 +214,14 @@ def test_nothing_is_known(reel: Reel, client: Client, name: str, place: Path) ->
     (place / "a.py").write_text("what a person wrote\n")
     without = reel("blame", "a.py")
     client.create(name)
+    wrote(client, name, f"/elsewhere/{place.name}/a.py", CODE)
+    other = reel("blame", "a.py")
     wrote(client, name, place / "a.py", CODE)
     ran = reel("blame", "a.py:1")
 
-    assert (1, 1) == (without.status, ran.status)
-    assert "no edit of a.py is known" in without.err
+    assert (1, 1, 1) == (without.status, other.status, ran.status)
+    assert "no edit of a.py is known; reel import" in without.err
+    assert f"no edit of a.py is known, but /elsewhere/{place.name}/a.py was written; reel import" in other.err
     assert "line 1 of a.py is not known to be from one of its 1 edit" in ran.err
 
 

@@ -202,7 +202,7 @@ COMMANDS = (
         "tools of other programs with the same names and arguments. The newest is last.\n"
         "What failed or was denied is left out; a command that failed is listed, with its\n"
         "exit status if the tool says it. With --json it has the texts that were replaced\n"
-        "and written, too. Which conversations touched a file: reel search file:PATH",
+        "and written, too. Which conversations touched a file: reel search -l file:PATH",
         picks=True,
     ),
     Command(
