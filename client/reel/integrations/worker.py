@@ -1,4 +1,4 @@
-"""A blocking client for async programs with any event loop: calls run in a thread, one after the other."""
+"""A blocking client for async programs with any event loop: calls are carried out one after the other."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reel.base.errors import Timeout
 from reel.requests import Call as ToCall
@@ -85,25 +85,44 @@ class _Call(Generic[R]):
         return Timeout(late, seconds=_SETTLES_WITHIN)
 
 
+class _Begun(_Call[R]):
+    """A call whose request has been sent: nobody can withdraw it.
+
+    Args:
+        work: the function to call, once the exchange is over or in the thread.
+        client: its first argument.
+        exchange: its second argument.
+    """
+
+    def __init__(self, work: Callable[[Client, Exchange], R], client: Client, exchange: Exchange) -> None:
+        super().__init__(lambda client: work(client, exchange), client)
+        self.exchange = exchange
+
+    def withdraw(self) -> bool:
+        """Return ``False``."""
+        return False
+
+
 class _Calls:
-    """The calls for the thread, in their order."""
+    """The calls for the thread, in their order, and the one that an event loop carries out instead.
+
+    A loop does so only as long as there is no other call: its thread may wait for another one, or be busy.
+    """
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[_Call[Any] | None] = SimpleQueue()
         # How many were put or begun and are not over. The lock is for this, and for what is done without the thread.
         self._under_way = 0
         self._lock = threading.Lock()
-        # The calls that wait for one that needs no thread; ``None`` if there is none of these.
-        self._held: list[_Call[Any]] | None = None
+        # The call that a loop carries out.
+        self._begun: _Begun[Any] | None = None
 
     def put(self, call: _Call[Any]) -> None:
         """Let the thread carry out a call."""
         with self._lock:
             self._under_way += 1
-            if self._held is None:
-                self._queue.put(call)
-            else:
-                self._held.append(call)
+            self._hand_over()
+            self._queue.put(call)
 
     def end(self) -> None:
         """Let the thread end."""
@@ -117,37 +136,60 @@ class _Calls:
 
     def _note_end(self) -> None:
         with self._lock:
-            self._under_way -= 1
+            self._count_down()
 
-    def begin(self, client: Client, call: ToCall[Any]) -> Exchange | None:
-        """Send a request without the thread, unless any call is under way; :meth:`end_exchange` follows."""
+    def _count_down(self) -> None:
+        self._under_way -= 1
+
+    def begin(self, client: Client, request: ToCall[Any], work: Callable[[Client, Exchange], R]) -> _Begun[R] | None:
+        """Send a request and return the call that waits for the reply; ``None`` if any call is under way."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            begun = None if self._under_way else client.begin(call)
-            if begun is not None:
-                self._under_way, self._held = 1, []
+            exchange = None if self._under_way else client.begin(request)
+            if exchange is None:
+                return None
+            begun = self._begun = _Begun(work, client, exchange)
+            self._under_way = 1
+            if not exchange.is_sent:
+                self._hand_over()
             return begun
         finally:
             self._lock.release()
 
-    def end_exchange(self, *again: _Call[Any]) -> None:
-        """Let the thread carry out what came meanwhile, after the call that repeats what was begun, if it has to be."""
+    def read(self, begun: _Begun[Any]) -> bool:
+        """Read what has arrived for a call, which is then carried out; return whether the loop has to wait for more."""
         with self._lock:
-            self._under_way += len(again) - 1
-            held, self._held = self._held or [], None
-            for call in (*again, *held):
-                self._queue.put(call)
+            if self._begun is not begun:
+                return False
+            if not begun.exchange.read():
+                return True
+            if begun.exchange.is_answered:
+                self._begun = None
+                begun.carry_out(self._count_down)
+            else:
+                self._hand_over()
+            return False
+
+    def hand_over(self, begun: _Begun[Any] | None = None) -> None:
+        """Let the thread carry out the call that a loop has begun: this one, or by default any."""
+        with self._lock:
+            if begun is None or self._begun is begun:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            self._queue.put(begun)
 
     def close(self, client: Client) -> None:
-        """Close the connection of a client, after the exchange that is under way if there is one."""
+        """Close the connection of a client, after the calls that are under way."""
         with self._lock:
-            is_held = self._held is not None
-            if self._held is not None:
-                self._under_way += 1
-                self._held.append(_Call(Client.close, client))
-        if not is_held:
+            is_free = not self._under_way
+        if is_free:
             client.close()
+        else:
+            self.put(_Call(Client.close, client))
 
     def at_once(self, work: Callable[[], R | None]) -> R | None:
         """Return what a function returns that is called here, or ``None`` if any call is under way."""
@@ -217,8 +259,8 @@ class Worker:
     ) -> R:
         """Send one request, and return what a function makes of the reply, in the order of the calls.
 
-        With asyncio the event loop awaits the reply, if that is possible: a thread would cost two more wake-ups. A
-        cancellation is raised as by :meth:`run`.
+        With asyncio the event loop awaits the reply, unless there are other calls: a thread would cost two more
+        wake-ups. A cancellation is raised as by :meth:`run`.
 
         Args:
             call: the request.
@@ -227,28 +269,25 @@ class Worker:
                 connection was lost, or if the request was refused. Default: it asks, and calls ``then``.
         """
         call, client = with_idempotency_key(call), self._own()
-        loop = _running_loop()
 
         def in_thread(client: Client) -> R:
             return then(client, client.call(call)) if otherwise is None else otherwise(client, call)
 
-        calls = self._calls
-        exchange = calls.begin(client, call) if loop is not None and calls is not None and call.steps is None else None
-        if exchange is None or calls is None or loop is None:
+        def finish(client: Client, exchange: Exchange) -> R:
+            exchange.wait()
+            return then(client, exchange.result) if exchange.is_answered else in_thread(client)
+
+        loop, calls = _running_loop(), self._calls
+        if loop is None or calls is None or call.steps is not None:
             return await self.run(in_thread)
-        retry: _Call[R] | None = None
+        begun = calls.begin(client, call, finish)
+        if begun is None:
+            return await self.run(in_thread)
+        watch = _Watch(begun, calls, loop)
         try:
-            cancelled = await _reply(exchange, loop)
-            if exchange.is_lost or exchange.is_refused:
-                retry = _Call(in_thread, client)
-            elif cancelled is None:
-                return then(client, exchange.result)
-            else:
-                _raise(cancelled, lambda: then(client, exchange.result))
+            return await _on_asyncio(begun, watch.begin, loop)
         finally:
-            if retry is None:
-                calls.end_exchange()
-        return await _on_asyncio(retry, calls.end_exchange, loop, cancelled)
+            watch.end()
 
     async def at_once(self, work: Callable[[Client], R | None]) -> R | None:
         """Return what a function returns that asks the daemon nothing, without the thread, which would cost more.
@@ -270,7 +309,10 @@ class Worker:
 
     def run_here(self, work: Callable[[Client], R]) -> R:
         """Run a function with the client in the calling thread, and return what it returns."""
-        return work(self._own())
+        client = self._own()
+        if self._calls is not None:
+            self._calls.hand_over()  # the loop that awaits a reply may run in this thread
+        return work(client)
 
     def close(self) -> None:
         """Close the connection; the next call opens another."""
@@ -286,15 +328,6 @@ class Worker:
             self._beginning = threading.Lock()  # the parent may have held it
             self._client, self._calls, self._process = self._new(), None, os.getpid()
         return self._client
-
-
-def _raise(cancelled: asyncio.CancelledError, work: Callable[[], object]) -> NoReturn:
-    """Raise a cancellation after a function; if that fails, its error is the cause."""
-    try:
-        work()
-    except Exception as error:
-        raise cancelled from error
-    raise cancelled
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -315,63 +348,61 @@ async def _give_way() -> None:
         await asyncio.sleep(0)
 
 
-async def _reply(exchange: Exchange, loop: asyncio.AbstractEventLoop) -> asyncio.CancelledError | None:
-    """Wait until a request is answered or lost; return the cancellation that came meanwhile.
+class _Watch:
+    """Lets a loop carry out a call as soon as the reply is there.
 
-    Raises:
-        Timeout: it took too long; it may still be carried out.
+    The thread does it if the loop cannot, if it takes too long, and if nobody waits for it any more.
+
+    Args:
+        begun: the call.
+        calls: where the thread takes it from.
+        loop: the loop.
     """
-    descriptor, begun, until, cancelled = exchange.fileno(), loop.time(), loop.time() + _LIMIT, None
-    waiter = loop.create_future()
 
-    def wake() -> None:
-        if not waiter.done():
-            waiter.set_result(None)
+    def __init__(self, begun: _Begun[Any], calls: _Calls, loop: asyncio.AbstractEventLoop) -> None:
+        self._begun = begun
+        self._calls = calls
+        self._loop = loop
+        # The thread says that it took too long.
+        self._late = loop.call_later(_LIMIT, calls.hand_over, begun)
+        # Of its own: the thread may close the connection, and the descriptor become another's, before the loop knows.
+        self._descriptor: int | None = None
+        self._is_read = False
 
-    def on_readable() -> None:
-        if exchange.read():
-            loop.remove_reader(descriptor)
-            wake()
+    def begin(self, _call: object) -> None:
+        """Wait for the reply."""
+        try:
+            self._descriptor = os.dup(self._begun.exchange.fileno())
+            self._loop.add_reader(self._descriptor, self._read)
+            self._is_read = True
+        except (OSError, NotImplementedError):  # there are too many descriptors, or the loop watches none
+            self._calls.hand_over(self._begun)
 
-    late = loop.call_at(until, wake)
-    try:
-        loop.add_reader(descriptor, on_readable)
-        while not exchange.is_over and loop.time() < until:
-            waiter = loop.create_future()
-            try:
-                await waiter
-            except asyncio.CancelledError as error:
-                if cancelled is None:
-                    cancelled, until = error, min(until, loop.time() + _SETTLES_WITHIN)
-                    late.cancel()
-                    late = loop.call_at(until, wake)
-        if not exchange.is_over:
-            seconds = round(until - begun)
-            timeout = Timeout(f"it took longer than {seconds} s; it may still be carried out", seconds=seconds)
-            raise timeout if cancelled is None else cancelled from timeout
-    except NotImplementedError:  # the loop of Windows
-        exchange.give_up()
-    finally:
-        late.cancel()
-        if not exchange.is_over:
-            loop.remove_reader(descriptor)
-            exchange.give_up()
-    return cancelled
+    def end(self) -> None:
+        """Wait no longer."""
+        self._calls.hand_over(self._begun)
+        self._late.cancel()
+        self._ignore()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def _read(self) -> None:
+        if not self._calls.read(self._begun):
+            self._ignore()
+
+    def _ignore(self) -> None:
+        if self._is_read and self._descriptor is not None:
+            self._is_read = False
+            self._loop.remove_reader(self._descriptor)
 
 
-async def _on_asyncio(
-    call: _Call[R],
-    put: Callable[[_Call[R]], object],
-    loop: asyncio.AbstractEventLoop,
-    cancelled: asyncio.CancelledError | None = None,
-) -> R:
-    """Let the thread carry out a call, and return what it returns.
+async def _on_asyncio(call: _Call[R], put: Callable[[_Call[R]], object], loop: asyncio.AbstractEventLoop) -> R:
+    """Wait until a call was carried out, and return what it returned.
 
     Args:
         call: the call.
-        put: hands it to the thread.
+        put: has it carried out.
         loop: the loop that waits.
-        cancelled: the cancellation that has come already.
     """
     waiter = loop.create_future()
 
@@ -380,18 +411,21 @@ async def _on_asyncio(
             waiter.set_result(None)
 
     def on_end() -> None:
-        with suppress(RuntimeError):  # the loop has been closed
-            loop.call_soon_threadsafe(wake)
+        if _running_loop() is loop:
+            wake()
+        else:
+            with suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(wake)
 
     call.on_end = on_end
     put(call)
-    if cancelled is None:
-        try:
+    try:
+        if not call.is_over:  # as one may be that was begun before
             await waiter
-        except asyncio.CancelledError as error:
-            cancelled = error
-        else:
-            return call.result
+    except asyncio.CancelledError as error:
+        cancelled = error
+    else:
+        return call.result
     until = loop.time() + _SETTLES_WITHIN
     while not call.is_over and (left := until - loop.time()) > 0:
         waiter = loop.create_future()

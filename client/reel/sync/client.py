@@ -233,14 +233,13 @@ class Client(Methods):
                     self._pause(error, min(until, deadline.at))
 
     def begin(self, call: "Call[Any]") -> "Exchange | None":
-        """Send a request, and return what its reply can be read from without waiting; until then no other call is sent.
+        """Send a request without waiting, and return the exchange; until it is over no other call is sent.
 
         Args:
             call: a call of one request. A command has a key: if the connection is lost, it has to be sent again.
 
         Returns:
-            the exchange; ``None`` if the request was not sent, because it would have to wait: there is no connection,
-            another thread uses it, or the request is long.
+            the exchange; ``None`` if nothing was sent, as there is no connection, or another thread uses it.
 
         Raises:
             ReelError: it cannot be sent at all.
@@ -254,7 +253,7 @@ class Client(Methods):
         try:
             connection = self._connection
             if connection is not None and connection.is_quiet:
-                begun = Exchange(connection, call, lock.release)
+                begun = Exchange(connection, call, Deadline(self.timeout), lock.release)
         except OSError:
             pass
         finally:

@@ -104,6 +104,8 @@ class Connection:
         self._framing = MessagePack(MAX_REPLY)
         # The id of the newest request of ``ask``.
         self._number = 0
+        # What the socket has not taken of the newest request of ``post``.
+        self._unsent = b""
         # Whether the socket has a time limit.
         self._is_limited = False
         # The daemon's ``hello``; ``None`` before the greeting.
@@ -159,27 +161,34 @@ class Connection:
             OSError, EOFError: the connection was lost.
         """
         self.send(self._next(call), deadline)
-        while (result := self._result_in(self.receive(deadline))) is None:
-            pass
-        return result
+        return self._awaited(deadline)
 
-    def post(self, call: Call[Any]) -> None:
-        """Send a request without waiting; :meth:`answered` returns its result.
+    def post(self, call: Call[Any]) -> bool:
+        """Send a request without waiting; return whether the socket took it whole. The reply is to be read next.
 
         Raises:
-            OSError: it was not sent as a whole.
+            OSError: the connection was lost.
         """
         request = self._next(call)
         try:
             self._limit(0.0)
-            if self._socket.send(request) < len(request):
-                raise BlockingIOError  # noqa: TRY301 - it closes the connection as any other
+            with suppress(BlockingIOError):
+                request = request[self._socket.send(request) :]
         except BaseException:
             self.close()
             raise
+        self._unsent = request
+        return not request
 
-    def answered(self) -> dict[str, Any] | None:
-        """Return the result of the request that was posted, or ``None`` if it has not arrived; else as :meth:`ask`."""
+    def answer(self, deadline: Deadline) -> dict[str, Any]:
+        """Send the rest of the request that was posted, and return its result; raise as :meth:`ask` does."""
+        unsent, self._unsent = self._unsent, b""
+        if unsent:
+            self.send(unsent, deadline)
+        return self._awaited(deadline)
+
+    def answer_at_once(self) -> dict[str, Any] | None:
+        """Return the result of the request that was posted whole; ``None`` if it has not arrived."""
         try:
             responses = self._read(0.0)
         except BlockingIOError:
@@ -210,6 +219,12 @@ class Connection:
             result: dict[str, Any] = response.result
             return result
         return None
+
+    def _awaited(self, deadline: Deadline) -> dict[str, Any]:
+        """Wait for the result of the newest request."""
+        while (result := self._result_in(self.receive(deadline))) is None:
+            pass
+        return result
 
     def send(self, request: bytes, deadline: Deadline) -> None:
         """Send the bytes of a request."""

@@ -1,8 +1,8 @@
-"""A request that has been sent, and whose reply an event loop awaits instead of a thread."""
+"""A request that has been sent, and whose reply an event loop can await without a thread."""
 
 from __future__ import annotations
 
-from reel.base.errors import ShuttingDown
+from reel.base.errors import ShuttingDown, Timeout
 from reel.base.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from reel.requests import Call
-    from reel.sync.connection import Connection
+    from reel.sync.connection import Connection, Deadline
 
 
 class Exchange:
@@ -19,23 +19,25 @@ class Exchange:
     Args:
         connection: the connection.
         call: the request; a command has a key.
+        deadline: until when it has to be answered.
         end: called once it is over.
 
     Raises:
-        OSError: it could not be sent at once, and as a whole. The connection is closed.
-        ReelError: it cannot be sent at all.
+        OSError: the connection was lost.
+        ReelError: the request cannot be sent at all.
     """
 
-    def __init__(self, connection: Connection, call: Call[Any], end: Callable[[], object]) -> None:
-        connection.post(call)
+    def __init__(self, connection: Connection, call: Call[Any], deadline: Deadline, end: Callable[[], object]) -> None:
+        # Whether all of it was sent. If not, only ``wait`` gets a reply.
+        self.is_sent = connection.post(call)
+        self.deadline = deadline
         self._connection = connection
         self._call = call
         self._end = end
         self.is_over = False
-        # Whether the connection was lost: the request has to be sent again.
-        self.is_lost = False
-        # Whether the daemon refused it, or its reply is none.
-        self.is_refused = False
+        # Whether there is a result. If not, the connection was lost, or the daemon refused the request: it has to be
+        # sent again, under its key.
+        self.is_answered = False
         # What the daemon answered.
         self.result: Any = None
 
@@ -44,26 +46,38 @@ class Exchange:
         return self._connection.fileno()
 
     def read(self) -> bool:
-        """Read what has arrived, without waiting; return whether it is over."""
-        try:
-            found = self._connection.answered()
-            if found is None:
-                return False
-            self.result = self._call.read(found)
-        except (OSError, EOFError, ShuttingDown):
-            self.give_up()
-        except Exception:
-            self.is_refused = True
-        self._finish()
-        return True
+        """Read what has arrived, without waiting; return whether the exchange is over."""
+        if not self.is_over:
+            self._read(self._connection.answer_at_once)
+        return self.is_over
 
-    def give_up(self) -> None:
-        """Close the connection; the daemon may have carried it out or not."""
-        self._connection.close()
-        self.is_lost = True
+    def wait(self) -> None:
+        """Wait until the exchange is over.
+
+        Raises:
+            Timeout: it took too long; the request may still be carried out.
+        """
+        if not self.is_over:
+            self._read(lambda: self._connection.answer(self.deadline))
+
+    def _read(self, answer: Callable[[], dict[str, Any] | None]) -> None:
+        try:
+            found = answer()
+            if found is None:
+                return
+            self.result = self._call.read(found)
+            self.is_answered = True
+        except TimeoutError:
+            self._finish()
+            seconds = self.deadline.seconds
+            late = f"{self._call.method} took longer than {seconds:g} s; it may still be carried out"
+            raise Timeout(late, seconds=seconds) from None
+        except ShuttingDown:
+            self._connection.close()
+        except Exception:  # noqa: S110 - whoever sends the request again learns of it
+            pass
         self._finish()
 
     def _finish(self) -> None:
-        if not self.is_over:
-            self.is_over = True
-            self._end()
+        self.is_over = True
+        self._end()

@@ -268,6 +268,11 @@ def then(_client: Client, added: Added) -> tuple[int, threading.Thread]:
     return added.head, threading.current_thread()
 
 
+def named(_client: Client, added: Added) -> tuple[int, str]:
+    """Return the seq of what was added, and the name of the thread that learns of it."""
+    return added.head, threading.current_thread().name
+
+
 def test_a_request_without_the_thread(daemon: Daemon, begun: Worker) -> None:
     """A loop of asyncio awaits the reply itself; with trio, and without a connection, the thread does."""
     head, thread = asyncio.run(begun.ask(ADDING, then))
@@ -292,8 +297,10 @@ def test_a_request_that_is_refused(daemon: Daemon, begun: Worker) -> None:
         with pytest.raises(ZeroDivisionError):
             await begun.ask(ADDING, lambda _, added: added.head // 0)
         assert 4 == (await begun.ask(ADDING, then))[0]
-        # Longer than what a socket takes at once: sent by the thread, and carried out once.
-        assert 5 == (await begun.ask(requests.add("deck", "x" * (4 << 20)), then))[0]
+        # Longer than what a socket takes at once: the thread sends the rest, on the same connection.
+        server = begun.run_here(lambda client: client.server)
+        assert (5, "reel") == await begun.ask(requests.add("deck", "x" * (4 << 20)), named)
+        assert begun.run_here(lambda client: client.is_still(server))
 
     asyncio.run(ask())
 
@@ -382,6 +389,7 @@ def test_a_request_to_a_daemon_that_hangs(
     monkeypatch.setattr(
         "reel.integrations.worker._SETTLES_WITHIN" if is_cancelled else "reel.integrations.worker._LIMIT", 0.05
     )
+    begun.run_here(lambda client: setattr(client, "timeout", PATIENCE if is_cancelled else 0.05))
 
     async def use() -> None:
         with hanging(daemon):
@@ -394,6 +402,7 @@ def test_a_request_to_a_daemon_that_hangs(
             timeout = late.value.__cause__ if is_cancelled else late.value
             assert isinstance(timeout, Timeout)
             assert "it may still be carried out" in str(timeout)
+        begun.run_here(lambda client: setattr(client, "timeout", PATIENCE))
         await begun.ask(ADDING, then)
 
     asyncio.run(use())
@@ -416,3 +425,63 @@ def test_a_request_whose_loop_was_left(daemon: Daemon, begun: Worker) -> None:
     asyncio.run(begun.ask(ADDING, then))
 
     assert 2 <= len(said(daemon)) <= 3
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_request_whose_loop_waits_in_its_thread(daemon: Daemon, begun: Worker, is_kept: bool) -> None:
+    """What the loop waits for, as in a tool that is no coroutine, may be a later call: the thread takes over."""
+    order: list[str] = []
+
+    def use_elsewhere() -> None:
+        asyncio.run(begun.ask(ADDING, lambda *_: order.append("later")))
+        begun.run_here(Client.ping)
+
+    async def use() -> None:
+        asking = asyncio.ensure_future(begun.ask(ADDING, lambda *_: order.append("earlier")))
+        await asyncio.sleep(0)
+        elsewhere = threading.Thread(target=use_elsewhere, daemon=True)
+        elsewhere.start()
+        elsewhere.join(PATIENCE)
+        assert not elsewhere.is_alive()
+        if not is_kept:
+            await asking
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(use())
+    assert ["earlier", "later"] == order
+    for task in asyncio.all_tasks(loop):
+        loop.run_until_complete(task)
+    loop.close()
+    assert 3 == len(said(daemon))
+
+
+def test_a_request_and_a_call_in_the_thread_of_the_loop(daemon: Daemon, begun: Worker) -> None:
+    """A call that blocks the loop does not wait for what the loop would have to read."""
+
+    async def use() -> None:
+        asking = asyncio.ensure_future(begun.ask(ADDING, then))
+        await asyncio.sleep(0)
+        begun.run_here(Client.ping)
+        await asking
+
+    asyncio.run(use())
+
+    assert 2 == len(said(daemon))
+
+
+class _Unwatching(asyncio.SelectorEventLoop):
+    """A loop that watches no descriptors for others."""
+
+    def add_reader(self, *_: object) -> None:
+        raise NotImplementedError
+
+
+def test_a_loop_that_watches_nothing(daemon: Daemon, begun: Worker) -> None:
+    """The thread waits for the reply, on the same connection."""
+    server = begun.run_here(lambda client: client.server)
+
+    with asyncio.Runner(loop_factory=_Unwatching) as runner:
+        assert (3, "reel") == runner.run(begun.ask(ADDING, named))
+
+    assert begun.run_here(lambda client: client.is_still(server))
+    assert 2 == len(said(daemon))
