@@ -52,6 +52,8 @@ class Redactions:
             following: returns the messages that follow the same one in the log.
         """
         blocks = self._own.instead_of(role, parts, skipped, following)
+        if blocks is None and not self._of_older:  # as nearly all
+            return None
         older = (each.instead_of(role, parts, skipped, list) for each in self._of_older) if blocks is None else ()
         found = blocks or next(filter(None, older), None)
         self.count += found is not None

@@ -9,7 +9,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from itertools import takewhile
 from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -60,7 +59,9 @@ class Line(NamedTuple):
     long: bytes = b""
 
 
-def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_LINE) -> Iterator[Line]:
+def lines_of(
+    file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_LINE, last: float = inf
+) -> Iterator[Line]:
     """Yield the lines of a file from a position on, in bounded memory, without a byte order mark.
 
     Args:
@@ -68,6 +69,7 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
         start: the position, for the offsets of the yielded lines.
         number: the number of lines before it.
         limit: the longest line that is read.
+        last: where the last line that is read ends at most.
     """
     end = start
     while data := file.readline(limit + 1):
@@ -79,6 +81,8 @@ def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_L
             length, complete = length + len(more), more.endswith(b"\n")
             rest = [*rest, more] if length <= LONGEST * limit else []
         end += length
+        if end > last:
+            return
         if number == 1 and data.startswith(BOM_UTF8):
             data, length = data.removeprefix(BOM_UTF8), length - len(BOM_UTF8)
         if too_long:
@@ -215,8 +219,8 @@ class JsonLines(ABC):
         with self.open() as file:
             if self._position:
                 file.seek(self._position)
-            end = inf if self._position else self.end_when_found
-            yield from self.read(takewhile(lambda line: line.end <= end, lines_of(file, self._position, self._line)))
+            last = inf if self._position else self.end_when_found
+            yield from self.read(lines_of(file, self._position, self._line, last=last))
 
     @property
     def end_when_found(self) -> float:
