@@ -109,8 +109,8 @@ async def _check_in_child(path: str, tell: Callable[[int, int], None]) -> dict[s
             status = await process.wait()
     except ValueError as error:
         raise Storage(f"{path} was not checked: the process printed something else: {error}") from error
-    except OSError as error:
-        raise Storage(f"{path} cannot be checked: {sys.executable}: {error.strerror}") from error
+    except (OSError, RuntimeError) as error:  # of a thread that cannot start
+        raise Storage(f"{path} cannot be checked: {sys.executable}: {getattr(error, 'strerror', error)}") from error
     if "error" in last:
         raise from_wire(last["error"])
     if "report" not in last:

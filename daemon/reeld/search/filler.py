@@ -143,8 +143,8 @@ class Filler:
                 self._process = process = await anyio.open_process(command, stderr=None, env=trusted_environment())
             own_processes.add(process.pid)
             outcome = await self._ask(process, Opening(*self._opening))
-        except OSError as error:
-            self._note(_Failed(f"{sys.executable}: {error.strerror}"))
+        except (OSError, RuntimeError) as error:  # of a thread that cannot start
+            self._note(_Failed(f"{sys.executable}: {getattr(error, 'strerror', error)}"))
         except _Failed as error:
             if not self._is_abandoned:
                 self._note(error)

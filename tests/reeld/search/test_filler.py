@@ -130,6 +130,10 @@ def lives(process: int) -> bool:
     return True
 
 
+async def _refuse_thread(*_: object, **__: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 def oom_score_of(process: int) -> int:
     """Return how soon the system ends a process if memory runs out: 1000 is first."""
     return int(Path(f"/proc/{process}/oom_score_adj").read_text())
@@ -209,18 +213,21 @@ async def test_a_process_that_is_stopped(tmp_path: Path, monkeypatch: pytest.Mon
         assert not lives(stopped)
 
 
-@pytest.mark.parametrize("why", ["is missing", "fails", "is of another version"])
+@pytest.mark.parametrize("why", ["is missing", "is one too many", "fails", "is of another version"])
 async def test_a_process_that_is_of_no_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, why: str
 ) -> None:
     """The thread does the work if no process can be started, and the log says why."""
     said = {
         "is missing": f"/missing/python: {os.strerror(errno.ENOENT)}",
+        "is one too many": f"{sys.executable}: can't start new thread",
         "fails": "its process exited with status 1",
         "is of another version": "the program was replaced since the daemon started; restart the daemon",
     }
     if why == "is missing":
         monkeypatch.setattr(sys, "executable", "/missing/python")
+    elif why == "is one too many":  # the system allows no more, of processes or of the thread that starts one
+        monkeypatch.setattr(anyio, "open_process", _refuse_thread)
     elif why == "fails":
         monkeypatch.setattr(sys, "executable", "/bin/false")
     else:
