@@ -10,7 +10,7 @@ from reel.sync.client import Client
 # The seq of an item's message, and when it was written. A clone into an agent brings messages with seqs that others in
 # its own log may have.
 Stamp: TypeAlias = tuple[int, int]
-# Characters that are parsed within a millisecond.
+# Characters that are parsed within a millisecond, or within six if all items are tiny.
 _SHORT = 1 << 18
 
 

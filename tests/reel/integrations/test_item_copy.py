@@ -231,7 +231,7 @@ def begin(client: Client, call: Call[R]) -> Callable[[], R]:
 
 
 def test_what_is_long_is_not_read_at_once(client: Client, copy: ItemCopy) -> None:
-    """Items that take more than a millisecond to parse hold up no event loop."""
+    """Items that take longer to parse hold up no event loop."""
     copy.read(client)
     copy.read(client)
     add(client, copy, [said("x" * 200_000)])
