@@ -161,6 +161,7 @@ def _dry_run(history: History, masking: Masking) -> Totals:
                     part = step.part
                 said[part] += isinstance(step, Said | Compacted)
         except OSError as error:
+            totals.incomplete += 1
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
         totals.messages += said.total()
         conversations = sum(map(bool, said.values()))
@@ -253,5 +254,7 @@ def _report_all(ctx: Context, results: Iterable[tuple[History, Totals]]) -> int:
             return INTERRUPTED
         if ctx.words and totals.empty == totals.sources:  # of all tools, some may not have been used yet
             ctx.out.warn(f"no conversation of {history.tool.title} in {count(totals.sources, 'file')}")
+            status = REFUSED
+        if totals.incomplete:  # a program that calls this does not read the report
             status = REFUSED
     return status

@@ -52,6 +52,8 @@ class Totals:
         self.still_broken: list[Problem] = []
         # Sources without a conversation.
         self.empty = 0
+        # Sources that could not be read to their end, or of which the daemon has refused something.
+        self.incomplete = 0
         # New agents beside conversations changed here, and conversations killed here.
         self.beside: list[tuple[str, str]] = []
         self.killed: list[str] = []
@@ -255,7 +257,9 @@ class Importer:
         totals, agents = self.totals, dict[str, tuple[int, str]]()
         totals.sources += 1
         totals.bytes += read.source.size
-        complete = read.readable and not read.killed and not read.counts.unfinished
+        is_whole = read.readable and all(conversation.writer.failure is None for conversation in read.conversations)
+        totals.incomplete += not is_whole
+        complete = is_whole and not read.killed and not read.counts.unfinished
         refused = [problem for conversation in read.conversations for problem in conversation.writer.problems]
         broken, more = [*read.counts.problems, *refused], read.counts.more_problems
         for conversation in read.conversations:
@@ -267,7 +271,6 @@ class Importer:
             for problem in conversation.writer.problems:
                 read.counts.problem(problem)
             if conversation.writer.failure is not None:
-                complete = False
                 read.counts.problem(Problem(read.source.path, 0, _why(conversation.writer.failure)))
             if conversation.writer.agent:
                 agents[conversation.writer.agent] = conversation.log.head, conversation.name

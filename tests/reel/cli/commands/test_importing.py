@@ -54,6 +54,19 @@ def save(made: Transcript, tmp_path: Path) -> str:
     return str(made.write(tmp_path / ".claude/projects/-home-me" / f"{made.session}.jsonl"))
 
 
+def test_a_file_that_cannot_be_read(reel: Reel, session: str, tmp_path: Path) -> None:
+    """What can be read is imported; the status tells a program that it is not all, at each import until it is."""
+    whole, damaged = tmp_path / "conversations.json", tmp_path / "export.zip"
+    write(whole, Tree(session).said("u", "user", "Hi").exported())
+    damaged.write_bytes(b"PK\3\4")
+
+    for options in (["--dry-run"], [], []):
+        ran = reel("import", "chatgpt", str(whole), str(damaged), *options)
+        assert (1, True) == (ran.status, "the archive cannot be read" in ran.err)
+    assert ["Hi"] == texts(reel, f"chatgpt/{session}")
+    assert 0 == reel("import", "chatgpt", str(whole)).status
+
+
 @pytest.mark.parametrize(("nice", "expected"), [(0, 5), (7, 7)])
 def test_others_come_first(
     reel: Reel, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nice: int, expected: int

@@ -223,6 +223,7 @@ def test_a_source_that_cannot_be_read_to_its_end(histories: Histories) -> None:
     again = histories.run("a")
 
     assert ["/a: Input/output error"] == problems(first) == problems(again)
+    assert (1, 1) == (first.incomplete, again.incomplete)
     assert (["one"], ["a", "a"]) == (histories.texts("a"), histories.opened)
 
 
@@ -306,6 +307,7 @@ def test_a_message_that_the_daemon_refuses(histories: Histories) -> None:
     assert problem.startswith("/a:8: not imported: ")
     assert (["one", "two"], ["three"]) == (histories.texts("a"), histories.texts("b"))
     assert (2, 3) == (totals.new, totals.messages)
+    assert totals.incomplete == 0  # the next import would say the same
 
 
 def test_a_place_that_was_edited(histories: Histories) -> None:

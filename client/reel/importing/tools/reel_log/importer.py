@@ -75,8 +75,10 @@ class LogImporter:
         except NotRunning:
             raise
         except OSError as error:
+            totals.incomplete += 1
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
         except ReelError as error:
+            totals.incomplete += 1
             reading.counts.problem(Problem(source.path, 0, f"not imported: {error.message}"))
         totals.counts.add(reading.counts)
 
@@ -111,6 +113,7 @@ class LogImporter:
         for problem in dict.fromkeys(replay.problems):
             reading.counts.problem(problem)
         if replay.failure is not None:
+            self.totals.incomplete += 1
             reading.counts.problem(Problem(source.path, 0, f"not imported further: {replay.failure.message}"))
         if last >= begun:  # an older log does not know what it is called now
             self._describe(replay, reading, about)
