@@ -180,22 +180,6 @@ def test_a_clone_that_is_in_memory(saver: ReelSaver, client: Client, daemon: Dae
     until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
 
 
-def test_a_source_that_is_in_memory(saver: ReelSaver, client: Client, thread: str) -> None:
-    """A saver that has read a thread reads it again if a clone was redacted, which the thread's log does not say."""
-    config: Any = {"configurable": {"thread_id": thread}}
-    clone, live = f"{thread}-clone", graph(saver, repeat)
-    live.invoke({"messages": [HumanMessage(f"my password is {SECRET}")]}, config)
-    client.clone(f"langgraph/{thread}", clone)
-    assert SECRET in str(live.get_state(config).values)
-
-    client.redact(
-        clone, seqs=[message["seq"] for message in client.iter_messages(clone) if SECRET in json.dumps(message)]
-    )
-
-    assert SECRET not in str(live.get_state(config).values)
-    assert SECRET not in str([each.values for each in live.get_state_history(config)])
-
-
 def test_of_which_messages_a_record_has_the_content() -> None:
     """Messages that follow each other are one stretch, whatever is between them in the log; ids may be of anything."""
     copied = Copied()

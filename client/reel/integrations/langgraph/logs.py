@@ -106,13 +106,13 @@ class Logs:
     def _may_differ(self, thread: Thread, page: HistoryPage) -> bool:
         """Whether a log may differ from what a thread has of it, although it does not say so.
 
-        Behind another connection there may be a backup, which has come to the same number since. What was erased by way
-        of a clone, or of the source of one, is in the log of that one. A daemon counts all erasures since its start.
+        Behind another connection there may be a backup, which has come to the same number since. What was erased in the
+        source of a clone is in the log of the source; a daemon counts its erasures from its start.
         """
         if thread.read_from is None:
             return False
         server, erasures = thread.read_from
-        return self.client.server is not server or page.erasures != erasures
+        return self.client.server is not server or (thread.inherited > 0 and page.erasures != erasures)
 
     def add(self, thread: Thread, records: Sequence[Any], **options: Any) -> Added:
         """Add to a thread's log; begin it if it is new."""
