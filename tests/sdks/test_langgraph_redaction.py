@@ -136,15 +136,17 @@ def team(saver: ReelSaver) -> Any:
     return outer.compile(checkpointer=saver)
 
 
-@pytest.mark.parametrize("size", [0, 9 << 18])
-def test_later_copies(saver: ReelSaver, client: Client, daemon: Daemon, thread: str, size: int) -> None:
+@pytest.mark.parametrize(("size", "durability"), [(0, "async"), (0, "sync"), (0, "exit"), (9 << 18, "async")])
+def test_later_copies(
+    saver: ReelSaver, client: Client, daemon: Daemon, thread: str, size: int, durability: Any
+) -> None:
     """What subgraphs and tasks were given again after a message goes with it, in parts and in a clone too."""
     config: Any = {"configurable": {"thread_id": thread}}
     copied: Any = {"configurable": {"thread_id": f"{thread}-copy"}}
     name, live = f"langgraph/{thread}", team(saver)
-    live.invoke({"messages": [HumanMessage(f"my password is {SECRET} {'x' * size}")]}, config)
+    live.invoke({"messages": [HumanMessage(f"my password is {SECRET} {'x' * size}")]}, config, durability=durability)
     if not size:
-        live.invoke({"messages": [HumanMessage("second")]}, config)
+        live.invoke({"messages": [HumanMessage("second")]}, config, durability=durability)
     saver.copy_thread(thread, f"{thread}-copy")
     live.invoke({"messages": [HumanMessage("third")]}, copied)
     kept = [message.text for message in live.get_state(copied).values["messages"][1:]]
@@ -177,6 +179,29 @@ def test_a_clone_that_is_in_memory(saver: ReelSaver, client: Client, daemon: Dae
     live.invoke({"messages": [HumanMessage("third")]}, copied)
     for each in (name, f"{name}-copy"):
         assert [] == [event["seq"] for event in client.iter_history(each) if SECRET in json.dumps(event)]
+    until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
+
+
+@pytest.mark.parametrize("erased_before", [False, True])
+def test_a_source_that_is_in_memory(
+    saver: ReelSaver, client: Client, daemon: Daemon, thread: str, erased_before: bool
+) -> None:
+    """A saver that has read a thread reads it again if a clone was redacted, which the thread's log does not say."""
+    if erased_before:
+        client.add(f"other-{thread}", "gone", create=True)
+        client.purge(f"other-{thread}")
+    config: Any = {"configurable": {"thread_id": thread}}
+    name, live = f"langgraph/{thread}", team(saver)
+    live.invoke({"messages": [HumanMessage(f"my password is {SECRET}")]}, config)
+    live.invoke({"messages": [HumanMessage("second")]}, config)
+    client.clone(name, f"{thread}-copy")
+    (shown,) = (message["seq"] for message in client.iter_messages(name) if SECRET in json.dumps(message))
+
+    client.redact(f"{thread}-copy", seqs=[shown])
+
+    assert SECRET not in str(live.get_state(config).values)
+    live.invoke({"messages": [HumanMessage("third")]}, config)
+    assert [] == [event["seq"] for event in client.iter_history(name) if SECRET in json.dumps(event)]
     until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
 
 

@@ -83,7 +83,7 @@ class Logs:
                 self._read_on(thread)
                 return
             thread.agent = page.agent
-            if thread.read_from is None:
+            if thread.read_from is None or thread.read_from[1] is None:
                 thread.read_from = self.client.server, page.erasures
             for event in page.events:
                 thread.fold(event)
@@ -106,13 +106,13 @@ class Logs:
     def _may_differ(self, thread: Thread, page: HistoryPage) -> bool:
         """Whether a log may differ from what a thread has of it, although it does not say so.
 
-        Behind another connection there may be a backup, which has come to the same number since. What was erased in the
-        source of a clone is in the log of the source; a daemon counts its erasures from its start.
+        Behind another connection there may be a backup, which has come to the same number since. What was erased by way
+        of a clone, or of the source of one, is in the log of that one; a daemon counts all erasures from its start.
         """
         if thread.read_from is None:
             return False
         server, erasures = thread.read_from
-        return self.client.server is not server or (thread.inherited > 0 and page.erasures != erasures)
+        return self.client.server is not server or erasures not in (None, page.erasures)
 
     def add(self, thread: Thread, records: Sequence[Any], **options: Any) -> Added:
         """Add to a thread's log; begin it if it is new."""
@@ -125,7 +125,7 @@ class Logs:
             after = after_own_command(self.client, thread.read_from[0], added.agent, fingerprint, events)
             thread.seen = added.head, after  # if the caller folds what it added, and comes to this head
         if thread.read_from is None:
-            thread.read_from = self.client.server, 0  # nothing is inherited
+            thread.read_from = self.client.server, None  # the next reading says how many
         return added
 
     def say(self, thread: Thread, data: Mapping[str, Any]) -> None:

@@ -146,8 +146,8 @@ class Thread:
         # All records, by their seqs; those of an agent that this one was cloned from come before its own.
         self.records: list[tuple[int, Mapping[str, Any]]] = []
         self.inherited = 0
-        # What the daemon said of itself when it was read first, and how many erasures there had been.
-        self.read_from: tuple[Hello | None, int] | None = None
+        # What the daemon said of itself when it was read first, and how many erasures there had been, if that is known.
+        self.read_from: tuple[Hello | None, int | None] | None = None
         # A head up to which it was read or written here, and the agent's fingerprint then.
         self.seen: tuple[int, Fingerprint | None] = 0, None
         # Whether the last thing that happened to the conversation was an undo, so that a redo may bring something back.
@@ -345,6 +345,13 @@ class Thread:
         own = [checkpoint.seq, *parts_of(checkpoint.data)] if checkpoint.is_input() else []
         written = self._written.get((checkpoint.space, checkpoint.id), [])
         return [*own, *written, *self._nested[bisect_right(self._nested, checkpoint.seq) :]]
+
+    def before_first(self) -> list[int]:
+        """Return the seqs of what subgraphs stored before the first checkpoint of the graph; none if there is that.
+
+        With the durability ``exit``, the graph's own checkpoint comes after theirs.
+        """
+        return [] if any(not made.space for made in self.by_seq.values()) else [*self._nested]
 
     def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
         """Return the checkpoint that stores a channel's value, and the value as text, or ``None`` if none stores it."""

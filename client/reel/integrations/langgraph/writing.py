@@ -259,7 +259,7 @@ def _named(
         is_replaced: whether the command begins with going back.
     """
     parent = thread.all.get((data["ns"], data["parent"] or ""))
-    seqs = [] if parent is None else thread.step(parent)
+    seqs = thread.before_first() if parent is None else thread.step(parent)
     first = thread.head + 1 + (thread.agent is None) + is_replaced  # an agent begins with an event of its own
     for seq, each in enumerate(waiting, first):
         if each.data.get("ns") or (parent is not None and each.data.get("to") == parent.id):
