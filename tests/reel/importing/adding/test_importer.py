@@ -307,7 +307,7 @@ def test_a_message_that_the_daemon_refuses(histories: Histories) -> None:
     assert problem.startswith("/a:8: not imported: ")
     assert (["one", "two"], ["three"]) == (histories.texts("a"), histories.texts("b"))
     assert (2, 3) == (totals.new, totals.messages)
-    assert totals.incomplete == 0  # the next import would say the same
+    assert 0 == totals.incomplete  # the next import would say the same
 
 
 def test_a_place_that_was_edited(histories: Histories) -> None:
