@@ -31,6 +31,7 @@ from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge
 from reeld.store.connection import uri_of
 from reeld.store.schema import open_regular
+from reeld.store.wal_copies import WalCopies
 
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # it would log each of its calls
 
@@ -54,6 +55,8 @@ class _FunctionRunner(sqlite3.Connection):
 
     # Another connection that jobs of this one use.
     log: Any = None
+    # What its checkpoints have copied; ``None`` if it makes none, or of what can be built again.
+    copies: WalCopies | None = None
 
     def execute(self, sql: Any, parameters: Any = (), /) -> Any:
         if callable(sql):

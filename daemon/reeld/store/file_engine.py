@@ -21,6 +21,7 @@ from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
 from reeld.store.traces import recover
 from reeld.store.transactions import EventWriter
+from reeld.store.wal_copies import WalCopies
 
 
 @asynccontextmanager
@@ -56,6 +57,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
 def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:
     """Prepare a file that SQLite has just opened, unless another one was put at its path before that."""
     presence.require_locked(opened)
+    connection.copies = WalCopies(path, opened)  # type: ignore[attr-defined]  # it is one of connection_thread's
     prepare(connection, path, durability)
 
 

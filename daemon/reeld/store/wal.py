@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from struct import Struct
 
 from reel.base.light_typing import NamedTuple
+from reeld.store.wal_copies import WalCopies
+from reeld.store.wal_format import FRAME, FRAME_SIZE, FRAMES_AT, HEADER, HEADER_AT
 
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"
@@ -26,10 +27,6 @@ _AGAIN = 0.002
 _PATIENCE = 5.0
 # The processes that belong to this one: they read for a moment at a time, and are not to be named.
 own_processes: set[int] = set()
-# The header of a WAL from its page size on, and of a frame: the page, and what the frames of one WAL have in common
-# with its header (https://sqlite.org/fileformat2.html#walformat).
-_HEADER, _HEADER_AT, _FRAMES_AT = Struct(">I4x8s"), 8, 32
-_FRAME, _FRAME_SIZE = Struct(">I4x8s"), 24
 
 
 class Wal(NamedTuple):
@@ -45,8 +42,18 @@ def checkpoint(connection: sqlite3.Connection) -> Wal:
     Passive and without truncation: a commit is twice as fast if it overwrites the WAL as if the WAL grows. The next
     commit overwrites it from its beginning if all of it has been copied and nobody reads it.
     """
-    _busy, frames, done = connection.execute("PRAGMA main.wal_checkpoint(PASSIVE)").fetchone()
-    return Wal(int(frames), int(frames) - int(done))
+    _busy, frames, done = _run(connection, "PASSIVE")
+    return Wal(frames, frames - done)
+
+
+def _run(connection: sqlite3.Connection, mode: str) -> tuple[int, int, int]:
+    """Make a checkpoint; return whether it was kept from something, and the frames in the WAL and those copied."""
+    statement = f"PRAGMA main.wal_checkpoint({mode})"
+    copies: WalCopies | None = getattr(connection, "copies", None)
+    if copies is not None:
+        return copies.run(connection, statement)
+    busy, frames, done = connection.execute(statement).fetchone()
+    return busy, frames, done
 
 
 def try_checkpoint(connection: sqlite3.Connection) -> None:
@@ -85,7 +92,7 @@ def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) 
     deadline = time.monotonic() + patience / 1000
     try:
         while True:
-            busy, *_ = connection.execute(f"PRAGMA main.wal_checkpoint({mode})").fetchone()
+            busy, *_ = _run(connection, mode)
             if not busy or time.monotonic() >= deadline:
                 return not busy
             time.sleep(_AGAIN)
@@ -105,11 +112,11 @@ def written_pages(wal: str) -> set[int]:
     descriptor = os.open(wal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(descriptor).st_size
-        if size <= _FRAMES_AT:
+        if size <= FRAMES_AT:
             return found
-        page_size, salts = _HEADER.unpack(os.pread(descriptor, _HEADER.size, _HEADER_AT))
-        for at in range(_FRAMES_AT, size - _FRAME_SIZE, _FRAME_SIZE + page_size):
-            page, own = _FRAME.unpack(os.pread(descriptor, _FRAME.size, at))
+        page_size, salts = HEADER.unpack(os.pread(descriptor, HEADER.size, HEADER_AT))
+        for at in range(FRAMES_AT, size - FRAME_SIZE, FRAME_SIZE + page_size):
+            page, own = FRAME.unpack(os.pread(descriptor, FRAME.size, at))
             if own != salts:  # it is of an earlier WAL, and so are those after it
                 break
             found.add(page)

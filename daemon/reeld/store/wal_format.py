@@ -1,0 +1,9 @@
+"""The parts of a WAL that are read here (https://sqlite.org/fileformat2.html#walformat)."""
+
+from struct import Struct
+
+# The header from its page size on: that, and what the frames of one WAL have in common with it.
+HEADER, HEADER_AT = Struct(">I4x8s"), 8
+# Where the frames begin, and the header of each: its page, and the same salts.
+FRAMES_AT = 32
+FRAME, FRAME_SIZE = Struct(">I4x8s"), 24
