@@ -72,12 +72,10 @@ OF_crashes := -m 'not large' $(CRASHES)
 OF_others := -m 'not large' tests $(call BUT,$(UNITS) $(CRASHES) tests/editors tests/end_to_end tests/sdks tests/adapters)
 # The longest come first, and what takes most memory comes beside what takes little.
 PARTS := large check-ends check-command types sdks $(addprefix check-,editors client serving crashes daemon thorough others) coverage
-# One more than there are cores: what starts programs waits for them, and two left a quarter of two cores unused.
-AT_ONCE := $(shell expr $(JOBS) + 1)
 
 check: lint  ## run everything that a change must pass (about ten minutes on two cores)
 	@# After a failure the rest still runs: to see all at once.
-	@$(MAKE) --no-print-directory --jobs $(AT_ONCE) --output-sync=target --keep-going $(PARTS)
+	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target --keep-going $(PARTS)
 
 check-%: $(READY)
 	$(BIN)/pytest -q $(OF_$*)
