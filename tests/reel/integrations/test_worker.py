@@ -124,7 +124,7 @@ def test_a_cancelled_call_settles(error: Exception | None) -> None:
 
 def test_a_daemon_that_hangs(daemon: Daemon, worker: Callable[[], Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     """A call ends with an error that says that it may still be carried out, and so do those that need a connection."""
-    monkeypatch.setattr("reel.integrations.worker._LIMIT", 0.1)
+    monkeypatch.setattr("reel.integrations.awaiting.LIMIT", 0.1)
     one, other = worker(), worker()
 
     def has_connected() -> bool:
@@ -151,7 +151,7 @@ def test_a_call_that_is_cancelled_while_the_daemon_hangs(
     daemon: Daemon, worker: Callable[[], Worker], monkeypatch: pytest.MonkeyPatch, loop: str
 ) -> None:
     """The cancellation does not wait for ever: its cause says whether the call may still be carried out."""
-    monkeypatch.setattr("reel.integrations.worker._SETTLES_WITHIN", 0.1)
+    monkeypatch.setattr("reel.integrations.queued_calls.SETTLES_WITHIN", 0.1)
     hung = worker()
     hung.run_here(say)
     begun = threading.Event()
@@ -387,7 +387,7 @@ def test_a_request_to_a_daemon_that_hangs(
 ) -> None:
     """It ends with a time-out, or with a cancellation because of one, and the next one is carried out."""
     monkeypatch.setattr(
-        "reel.integrations.worker._SETTLES_WITHIN" if is_cancelled else "reel.integrations.worker._LIMIT", 0.05
+        "reel.integrations.queued_calls.SETTLES_WITHIN" if is_cancelled else "reel.integrations.awaiting.LIMIT", 0.05
     )
     begun.run_here(lambda client: setattr(client, "timeout", PATIENCE if is_cancelled else 0.05))
 
