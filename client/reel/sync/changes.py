@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # The number that tells the file from others, and the counter of what may change any agent, come before the counters of
 # agents.
 _ID, _ANY, _FIRST = 0, 1, 2
-# Without this seal, a file that became shorter would kill whoever reads the memory.
+# Sealed against truncation: a process that reads a mapped page beyond the end of its file gets a SIGBUS.
 _SHRINK = 2
 _GET_SEALS = 1034
 # What may lie at the path in another container is opened without waiting, and never becomes this process's terminal.

@@ -74,7 +74,7 @@ class Exchange:
             raise Timeout(late, seconds=seconds) from None
         except ShuttingDown:
             self._connection.close()
-        except Exception:  # noqa: S110 - whoever sends the request again learns of it
+        except Exception:  # noqa: S110 - the request is sent again, and then raises it
             pass
         self._finish()
 

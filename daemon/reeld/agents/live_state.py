@@ -137,7 +137,7 @@ class LiveState:
         self.reset()
 
     def reset(self) -> None:
-        """Tell everybody to read the conversation again: it was replaced, or they may have missed something."""
+        """Make all clients read the conversation again: it was replaced, or they may have missed events."""
         self._store.writer.changes.note_any()
         if self.state is not None:
             self._bus.reset(self.state.profile)

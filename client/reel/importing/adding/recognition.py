@@ -52,7 +52,9 @@ class Recognition:
         return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
 
     def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
-        """Return the place of the prompt that says the same, and the prompt with its id; as it is if there is none.
+        """Find a system prompt in the log with the same words.
+
+        Return its place and the prompt with its id. If there is none, return ``None`` and the prompt unchanged.
 
         Args:
             prompt: the prompt.
@@ -62,9 +64,8 @@ class Recognition:
         for place in among:
             for event in self._events_at(place):
                 if event["kind"] == "system" and event.get("ref") and self._is_same(said, blocks_in(event), place):
-                    return place, prompt._replace(
-                        parts=(*prompt.parts[:-1], prompt.parts[-1]._replace(ref=event["ref"]))
-                    )
+                    last = prompt.parts[-1]._replace(ref=event["ref"])
+                    return place, prompt._replace(parts=(*prompt.parts[:-1], last))
         return None, prompt
 
     def stored(self, places: list[int]) -> list[Json]:
@@ -73,7 +74,7 @@ class Recognition:
         return [block for place in reversed(places) for event in self._events_at(place) for block in blocks_in(event)]
 
     def whole(self, role: str, parts: tuple[Part, ...], among: Sequence[int]) -> int | None:
-        """Return the place of the message that begins with these parts; ``None`` if there is none.
+        """Return the place of the message that begins with these parts, or ``None``.
 
         A copy that was made while an answer arrived ends with the first parts of a message, which is in the log under
         the id of its last one.

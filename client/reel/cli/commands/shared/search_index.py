@@ -15,7 +15,7 @@ _POLL = 0.05
 
 
 def lacks(behind: int, stats: dict[str, Any]) -> str:
-    """Say how much a search could not find.
+    """Return a sentence that says how many events a search could not find.
 
     Args:
         behind: how many events the index did not have when the search began.
