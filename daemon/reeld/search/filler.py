@@ -222,7 +222,7 @@ def _is_orphan(process: int) -> bool:
 
 
 async def _end_of(process: Process) -> str:
-    """Return how a process has ended that nobody has ended."""
+    """Return how a process ended by itself."""
     with anyio.move_on_after(_GRACE):
         return describe_end(await process.wait())
     return "closed its pipe"

@@ -81,6 +81,6 @@ def cut(connection: sqlite3.Connection, first: int) -> None:
 
 
 def rounded(words: int) -> int:
-    """Return the byte for a length, of what is no talk."""
+    """Return the lower seven bits of the byte for a length."""
     shifted = max(0, (words + _ADDED).bit_length() - _FRACTION - 1)
     return min(_MOST, (shifted << _FRACTION) + ((words + _ADDED) >> shifted) - _ADDED)

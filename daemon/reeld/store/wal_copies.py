@@ -78,7 +78,8 @@ class WalCopies:
         To readers it says nothing new: where they look into the file rather than the WAL, these pages have been before.
         """
         size, salts = self._salts()
-        if salts != self._copied.salts:  # all of that WAL was copied and synced, else it would not have begun again
+        # If another WAL has begun since, all of the one before was copied and synced.
+        if not self._copied.frames or salts != self._copied.salts:
             return
         descriptor = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -89,6 +89,17 @@ def test_a_sync_that_failed(path: str, tmp_path: Path, later: object, has_copies
         )
 
 
+def test_a_wal_that_is_gone(path: str) -> None:
+    """If the first checkpoint failed and there is no WAL any more, there is nothing to copy again."""
+    with opened(path) as (writer, descriptor):
+        writer.execute("PRAGMA journal_mode = DELETE")
+        writer.copies = WalCopies(path, descriptor)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+
+        checkpoint(writer)
+
+
 def test_a_wal_that_has_begun_again(path: str, tmp_path: Path) -> None:
     """What was copied from the WAL before is on the disk, and the frames in its place are not copied too early."""
     with opened(path) as (writer, descriptor):

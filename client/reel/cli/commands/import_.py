@@ -255,6 +255,6 @@ def _report_all(ctx: Context, results: Iterable[tuple[History, Totals]]) -> int:
         if ctx.words and totals.empty == totals.sources:  # of all tools, some may not have been used yet
             ctx.out.warn(f"no conversation of {history.tool.title} in {count(totals.sources, 'file')}")
             status = REFUSED
-        if totals.incomplete:  # a program that calls this does not read the report
+        if totals.incomplete:  # scripts see the status, not the report
             status = REFUSED
     return status

@@ -38,7 +38,7 @@ def redact(ctx: Context) -> int:
     if not (tried.redacted or tried.affected or how["backups"]):
         return _nothing(ctx, tried)
     if versions and not ctx.out.as_json:
-        ctx.out.line(f"with it goes what an import has read or said of it before or again: {_listed(versions)}")
+        ctx.out.line(f"other versions that imports have added go as well: {_listed(versions)}")
     if args.dry_run:
         _tell(ctx, tried, "would be redacted")
     if args.dry_run or not args.yes:
@@ -52,8 +52,12 @@ def redact(ctx: Context) -> int:
     _tell_of_others(ctx, records_with(ctx, ctx.agent, words, *OTHERS))
     _tell_of_titles(ctx, done, words)
     for agent, left in with_words(ctx, elsewhere):
-        command = ctx.command("redact", agent, *(part for seq in left[:_SHOWN] for part in ("--seq", str(seq))))
-        ctx.out.warn(f"{agent}, of the same origin, has it as well: {_listed(left)}; remove it there with: {command}")
+        found = ctx.client.agent(agent)
+        address = found.name if found.alive else found.id
+        command = ctx.command("redact", address, *(part for seq in left[:_SHOWN] for part in ("--seq", str(seq))))
+        ctx.out.warn(
+            f"{found.name}, of the same origin, has it as well: {_listed(left)}; remove it there with: {command}"
+        )
     if done.redacted:
         erase_originals_of(ctx, imported_among(ctx, done.affected))
     # A pattern would find nothing any more.
@@ -92,9 +96,7 @@ def _tell_of_titles(ctx: Context, done: Redacted, words: frozenset[str]) -> None
     for found in map(ctx.client.agent, done.affected if words else ()):
         if are_in_title(words, found.title or ""):
             command = ctx.command("redact", found.name, "--text", "WORDS")
-            ctx.out.warn(
-                f"the title of {found.name} still has these words; remove them there, and wherever it was: {command}"
-            )
+            ctx.out.warn(f"the title of {found.name} still has these words; remove them there with: {command}")
 
 
 def _listed(seqs: list[int]) -> str:

@@ -51,11 +51,10 @@ class Redactions:
             skipped: how many of its blocks are before these.
             following: returns the messages that follow the same one in the log.
         """
-        blocks = self._own.instead_of(role, parts, skipped, following)
-        if blocks is None and not self._of_older:  # as nearly all
-            return None
-        older = (each.instead_of(role, parts, skipped, list) for each in self._of_older) if blocks is None else ()
-        found = blocks or next(filter(None, older), None)
+        found = self._own.instead_of(role, parts, skipped, following)
+        for older in self._of_older if found is None else ():
+            if (found := older.instead_of(role, parts, skipped, list)) is not None:
+                break
         self.count += found is not None
         return found
 

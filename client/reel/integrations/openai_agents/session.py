@@ -218,11 +218,13 @@ class ReelSession:
 
     def _known(self, client: Client, limit: int | None) -> list[Any] | None:
         """Return what :meth:`_read` does if nothing has to be asked for that; else ``None``."""
+        if limit == 0:
+            return []
         items = self._copy.read_at_once(client)
-        if items is None or between(items):
+        if items is None:
             return None
-        start = len(items) if limit == 0 else max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
-        return readable(items[start:])
+        found = readable(items[_start(items, limit) :])
+        return None if between(found) else found
 
     def _read(self, client: Client, limit: int | None) -> list[Any]:
         try:
@@ -235,7 +237,7 @@ class ReelSession:
                     stamps = [(found["seq"], found["time"]) for found in newest]
                     return self._arranged(client, pages[0].agent, [found["item"] for found in newest], stamps)
             items = self._copy.read(client)
-            start = max(len(items) - limit, 0) if limit is not None and limit > 0 else 0
+            start = _start(items, limit)
             uid, stamps = self._copy.stamps()
             return self._arranged(client, uid, items[start:], stamps[start:])
         except NotFound:
@@ -326,3 +328,8 @@ class ReelSession:
             client.clear(self.agent)
         except NotFound:
             return
+
+
+def _start(items: list[Any], limit: int | None) -> int:
+    """Return where the newest items begin, so many of them at most; those of no positive limit are all."""
+    return max(len(items) - limit, 0) if limit is not None and limit > 0 else 0

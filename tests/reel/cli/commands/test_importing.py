@@ -403,7 +403,7 @@ def test_a_redaction_of_an_answer_that_grew(reel: Reel, daemon: str, session: st
         left = where[f"{agent}@2", True][-1]
         reel("redact", f"{agent}@2", "--seq", str(left), "--yes")
 
-        assert f"with it goes what an import has read or said of it before or again: #{half}\n" in one.out
+        assert f"other versions that imports have added go as well: #{half}\n" in one.out
         assert "" == one.err
         command = f"reel redact {agent}@2 --seq {left}"
         assert f"{agent}@2, of the same origin, has it as well: #{left}; remove it there with: {command}\n" in two.err

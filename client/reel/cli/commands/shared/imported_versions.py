@@ -20,7 +20,8 @@ def versions_of(ctx: Context, agent: str, seqs: list[int]) -> tuple[list[int], d
         seqs: the messages.
 
     Returns:
-        The seqs of those in the same past; and of others, by the conversations that have them, of the same origin.
+        The seqs of those in the same past; and of others, by the ids of the conversations of the same origin that have
+        them.
     """
     if not seqs:
         return [], {}
@@ -32,18 +33,20 @@ def versions_of(ctx: Context, agent: str, seqs: list[int]) -> tuple[list[int], d
             return [], {}
     except NotFound:
         return [], {}
-    versions = Versions(lambda log, seq: next(iter(_at(ctx, log, seq))))
-    versions.take(agent, _messages(ctx, agent))
-    if origin := ctx.client.agent(agent).tags.get("import"):
+    own = ctx.client.agent(agent)
+    # By their ids: a killed conversation and a living one may have the same name.
+    versions = Versions(lambda log, seq: _at(ctx, log, seq)[0])
+    versions.take(own.id, _messages(ctx, own.id))
+    if origin := own.tags.get("import"):
         for row in ctx.client.iter_agents():
-            if row.tags.get("import") == origin:
-                versions.take(row.name, _messages(ctx, row.id))
-    found = versions.of(agent, seqs)
-    return found.pop(agent, []), found
+            if row.id != own.id and row.tags.get("import") == origin:
+                versions.take(row.id, _messages(ctx, row.id))
+    found = versions.of(own.id, seqs)
+    return found.pop(own.id, []), found
 
 
 def with_words(ctx: Context, versions: dict[str, list[int]]) -> Iterator[tuple[str, list[int]]]:
-    """Yield the conversations with versions of which nothing was redacted, and the seqs of these."""
+    """Yield the ids of conversations with versions of which nothing was redacted, and the seqs of these."""
     from reel.importing.adding.markers import has_marker  # noqa: PLC0415 - most redactions need no importer
 
     for agent, seqs in versions.items():
