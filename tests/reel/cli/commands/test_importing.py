@@ -378,8 +378,11 @@ def test_a_file_that_is_read_again_says_the_same(reel: Reel, session: str, tmp_p
     assert (0, "JSONL: nothing new in 1 conversation\n", "") == reel("import", "jsonl", str(path))
 
 
-def test_a_redaction_of_an_answer_that_grew(reel: Reel, daemon: str, session: str, agent: str, tmp_path: Path) -> None:
-    """Its first parts go with it, and another conversation of the same session that has it is named."""
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_redaction_of_an_answer_that_grew(
+    reel: Reel, daemon: str, session: str, agent: str, tmp_path: Path, is_killed: bool
+) -> None:
+    """Its first parts go with it; another conversation of the same session is named, by its id if its name is free."""
     made = Transcript(session).user("u1", "Hi").answer("a1", "It is hunter2.", "m1").answer("a2", call("c1"), "m1")
     made.user("u2", "Thanks").answer("b1", "So it is hunter2.", "m2").answer("b2", call("c2"), "m2")
     with Client(daemon) as client:
@@ -397,17 +400,23 @@ def test_a_redaction_of_an_answer_that_grew(reel: Reel, daemon: str, session: st
                 if "hunter2" in json.dumps(event):
                     where.setdefault((name, event["seq"] in live), []).append(event["seq"])
         (first, second), (half,) = where[agent, True], where[agent, False]
+        beside = f"{agent}@2"
+        if is_killed:
+            other = client.agent(beside)
+            client.kill(beside)
+            client.create(beside, tags=other.tags)
+            beside = other.id
 
         one = reel("redact", agent, "--seq", str(first), "--yes")
         two = reel("redact", agent, "--seq", str(second), "--yes")
         left = where[f"{agent}@2", True][-1]
-        reel("redact", f"{agent}@2", "--seq", str(left), "--yes")
+        reel("redact", beside, "--seq", str(left), "--yes")
 
         assert f"other versions that imports have added go as well: #{half}\n" in one.out
         assert "" == one.err
-        command = f"reel redact {agent}@2 --seq {left}"
+        command = f"reel redact {beside} --seq {left}"
         assert f"{agent}@2, of the same origin, has it as well: #{left}; remove it there with: {command}\n" in two.err
-        events = [*client.iter_history(agent), *client.iter_history(f"{agent}@2", inherited=True)]
+        events = [*client.iter_history(agent), *client.iter_history(beside, inherited=True)]
         assert "hunter2" not in json.dumps(events)
 
 
