@@ -145,6 +145,32 @@ def test_requests(daemon: Daemon, client: Client, session: UUID, tmp_path: Path)
     assert asked(3) == asked(60)
 
 
+def test_a_turn_reads_nothing(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
+    """A turn asks only for what it writes: its two messages, and the state three times."""
+    talk = conversation_of(daemon, session, tmp_path, words("one"), words("two"))
+    talk.send_message("first")
+    talk.run()
+    before = requests(client)
+
+    talk.send_message("second")
+    talk.run()
+
+    assert {"add": 5} == dict(requests(client) - before)
+    assert dumped(talk) == dumped(conversation_of(daemon, session, tmp_path))
+
+
+def test_what_was_written_is_as_others_read_it(daemon: Daemon, store: ReelFileStore, session: UUID) -> None:
+    """A process keeps what it writes as any other reads it, half of a pair of surrogates as well."""
+    other = ReelFileStore(session, socket=daemon.socket)
+    _MADE.append(other)
+    for number, text in enumerate(("whole", "half \ud83d", "whole again")):
+        said = {"role": "user", "content": [{"type": "text", "text": text}]}
+        event = {"kind": "MessageEvent", "source": "user", "id": f"{number:08}", "llm_message": said}
+        path = f"events/event-{number:05}-{number:08}.json"
+        store.write(path, json.dumps(event))
+        assert other.read(path) == store.read(path)
+
+
 def test_a_call_of_others(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
     """Calls and results of others are calls and results, and what is between the two comes after the result."""
     talk = conversation_of(daemon, session, tmp_path, words("one"), words("two"))

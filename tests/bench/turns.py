@@ -215,6 +215,35 @@ def _strands_agents(setting: Setting) -> tuple[Turn, ...]:
     return of(ours), *(of(made("turns", str(setting.new_directory()))) for made in (FileSessionManager, Synced))
 
 
+def _openhands_sdk(setting: Setting) -> tuple[Turn, ...]:
+    from openhands.sdk import Agent, LocalConversation  # noqa: PLC0415
+    from openhands.sdk.io import LocalFileStore  # noqa: PLC0415
+    from openhands.sdk.llm import Message, TextContent  # noqa: PLC0415
+    from openhands.sdk.testing import TestLLM  # noqa: PLC0415
+
+    from reel.integrations.openhands_sdk import ReelConversation  # noqa: PLC0415
+
+    class Synced(LocalFileStore):  # type: ignore[misc]
+        def write(self, path: str, contents: str | bytes) -> None:
+            super().write(path, contents)
+            _sync(Path(self.get_full_path(path)))
+
+    def of(made: Callable[..., Any], **options: Any) -> Turn:
+        said = Message(role="assistant", content=[TextContent(text=TEXT)])
+        agent = Agent(llm=TestLLM.from_messages([said] * (max(_BEFORE) + 2 * _ROUNDS)), tools=[])
+        conversation = made(agent=agent, workspace=str(setting.new_directory()), visualizer=None, **options)
+
+        def turn() -> None:
+            conversation.send_message(TEXT)
+            conversation.run()
+
+        return turn
+
+    stores = [made(str(setting.new_directory())) for made in (LocalFileStore, Synced)]
+    ours = of(ReelConversation, socket=setting.daemon.socket)
+    return ours, *(of(LocalConversation, file_store=store) for store in stores)
+
+
 def _sync(path: Path) -> None:
     """Sync a file."""
     with path.open("rb") as file:
@@ -240,5 +269,11 @@ _FRAMEWORKS = (
         "strands",
         _strands_agents,
         (("FileSessionManager, which does not sync", False), ("FileSessionManager, made to sync", True)),
+    ),
+    Framework(
+        "openhands-sdk",
+        "openhands.sdk",
+        _openhands_sdk,
+        (("LocalFileStore, which does not sync", False), ("LocalFileStore, made to sync", True)),
     ),
 )

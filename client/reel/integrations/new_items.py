@@ -6,7 +6,7 @@ from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.unchanged import after_own_command, is_unchanged
-from reel.replies import AddedItems, ItemsPage
+from reel.replies import Added, AddedItems, ItemsPage
 from reel.said.kinds import REPLACING
 from reel.sync.client import Client
 
@@ -83,10 +83,10 @@ class NewItems:
         self._state = _State(agent, pages[0].head, seq, connection, pages[0].erasures, fingerprint)
         return known is None, found
 
-    def note(self, added: AddedItems) -> bool:
-        """Note items that this program has added to the end, and return whether all before them is known.
+    def note(self, added: Added | AddedItems) -> bool:
+        """Note what this program has added to the end, and return whether all before it is known.
 
-        Then the next read need not ask for that. If somebody else has written before them, it does.
+        Then the next read need not ask for that. If somebody else has written before it, it does.
         """
         known = self._state
         if known is None or (added.agent, added.command) != (known.agent, known.head + 1):
@@ -94,10 +94,10 @@ class NewItems:
         self._state = known._replace(head=added.head)
         return True
 
-    def keep(self, client: Client, added: AddedItems) -> bool:
-        """Note items that this program has added to the end, and return whether it may keep them.
+    def keep(self, client: Client, added: Added | AddedItems) -> bool:
+        """Note what this program has added to the end, and return whether it may keep it.
 
-        If so, the next read does not return them. If somebody else has written before them, it does.
+        If so, the next read does not return it. If somebody else has written before it, it does.
         """
         known = self._state
         if known is None or not self.note(added):

@@ -11,7 +11,7 @@ from reel.integrations.new_items import NewItems
 from reel.integrations.openhands_sdk import events
 from reel.integrations.openhands_sdk.events import Json
 from reel.integrations.results_first import results_first
-from reel.replies import AddedItems
+from reel.replies import Added, AddedItems
 from reel.sync.client import Client
 
 FORMAT: Final = "x-openhands-sdk"
@@ -62,9 +62,12 @@ class Log:
         if is_everything:
             self._entries, self.newest_foreign = [], 0
         new = [entry for item in found for entry in _entries(item)]
+        self.version += is_everything or any(entry.event["id"] not in self._own for entry in new)
+        self._append(new, is_everything=is_everything)
+
+    def _append(self, new: list[Entry], *, is_everything: bool = False) -> None:
         self._entries += new
         self.newest_foreign = next((each.seq for each in reversed(new) if each.is_foreign), self.newest_foreign)
-        self.version += is_everything or any(entry.event["id"] not in self._own for entry in new)
         if is_everything or self.newest_foreign or any(_is_first(entry.event) for entry in new):
             self._ordered = self._in_order()
             self._by_id = {event["id"]: event for event in self._ordered}
@@ -72,10 +75,16 @@ class Log:
         self._ordered += [entry.event for entry in new]
         self._by_id |= {entry.event["id"]: entry.event for entry in new}
 
-    def note(self, event_id: str, added: AddedItems) -> None:
-        """Note an event that this process has added."""
-        self._own.add(event_id)
-        self._items.note(added)
+    def note(self, client: Client, event: Json, added: AddedItems) -> None:
+        """Keep an event that this process has added, so that the next read need not fetch it."""
+        self._own.add(event["id"])
+        if self._items.keep(client, added):
+            self._append([Entry(event, added.seqs[0], is_foreign=False)])
+
+    def note_state(self, client: Client, added: Added) -> None:
+        """Note that this process has written the state, so that the next read need not ask for what is new."""
+        self.exists = True
+        self._items.keep(client, added)
 
     def _in_order(self) -> list[Json]:
         ordered = _ordered(self._entries)
