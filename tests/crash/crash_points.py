@@ -26,8 +26,10 @@ from tests.forkserver import Order, serve, write_to
 CHECKPOINT_EVERY = 200
 # The size in bytes from which the WAL restarts after a checkpoint: small, so that this happens too.
 LARGE = 1 << 19
-# Commits in the connection's thread before the first one in the event loop's: few, so that there are many of both.
+# Commits in the connection's thread before the first one in the event loop's: few, so that there are many of both. No
+# disk is too slow for those.
 PROOF = 10
+_NEVER = 1e9
 # Seconds between two rounds of the janitor.
 TIDY_EVERY = 0.2
 # Events of a batch of the search index, and of a volume.
@@ -50,9 +52,12 @@ STATEMENTS = {
     "before the WAL begins anew": "PRAGMA main.wal_checkpoint(RESTART)",
     "before old keys are forgotten": "DELETE FROM keys",
 }
+IN_LOOP = "before a commit in the event loop's thread"
 # The function that is about to be called, or has just returned.
 CALLS = {
     "after COMMIT": (transactions.EventWriter, "commit", "after"),
+    IN_LOOP: (transactions.EventWriter, "commit_at_once", "before"),
+    "after a commit in the event loop's thread": (transactions.EventWriter, "commit_at_once", "after"),
     "committed, before it is applied": (LiveState, "apply", "before"),
     "applied, before the answer": (LiveState, "apply", "after"),
     "before the answer leaves": (outbox.Outbox, "send_now", "before"),
@@ -176,7 +181,7 @@ def install(path: str, *, later: bool) -> None:
     connection_thread._FunctionRunner = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
     writer._LARGE = LARGE
-    pace._PROOF = PROOF
+    pace._PROOF, pace._FAST, pace._SLOW, pace._STOP = PROOF, _NEVER, _NEVER, _NEVER
     app._MAINTENANCE_EVERY = TIDY_EVERY
     index._EVENTS, volumes._EVENTS = BATCH, VOLUME
     if later:

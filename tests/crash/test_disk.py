@@ -13,6 +13,7 @@ import pytest
 import reel
 from reeld.store.schema import DURABILITIES
 from tests.crash import stats
+from tests.crash.crash_points import IN_LOOP, PROOF
 from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
 from tests.crash.workload import Workload
@@ -69,17 +70,37 @@ def test_death_while_it_closes(shimmed: CrashingDaemon, shim: Shim) -> None:
         stats.count("fault points hit")
 
 
-@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+@contextmanager
+def ready(daemon: CrashingDaemon, *, in_loop: bool) -> Iterator[reel.Client]:
+    """Start a daemon with an agent, and connect to it.
+
+    Args:
+        daemon: the daemon.
+        in_loop: whether its next commit is one of the event loop's thread, rather than of the connection's.
+    """
+    daemon.start()
+    with daemon.client() as client:
+        client.add("demo", "before", create=True)
+        for _ in range(PROOF + 1 if in_loop else 0):
+            client.add("other", "to be sure of the disk", create=True)
+        assert in_loop == (IN_LOOP in daemon.reached())
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("code", "in_loop"),
+    [(errno.EIO, True), *((code, False) for code in (errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT))],
+)
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
-def test_a_disk_that_fails_for_a_while(shimmed: CrashingDaemon, shim: Shim, op: Op, code: int) -> None:
+def test_a_disk_that_fails_for_a_while(
+    shimmed: CrashingDaemon, shim: Shim, op: Op, code: int, *, in_loop: bool
+) -> None:
     """An add that cannot be written changes nothing, reads go on, and adds work again when the disk does.
 
     After a failed sync nobody knows whether the add would survive a crash, and the error says so.
     """
     error, says = (reel.Storage, "nothing was written") if op is Op.WRITE else (reel.Internal, "commit state unknown")
-    shimmed.start()
-    with shimmed.client() as client:
-        client.add("demo", "before", create=True)
+    with ready(shimmed, in_loop=in_loop) as client:
         with shim.ordered(Action.FAIL, op, File.WAL, value=code):
             with pytest.raises(error, match=says):
                 client.add("demo", "refused")
@@ -89,12 +110,11 @@ def test_a_disk_that_fails_for_a_while(shimmed: CrashingDaemon, shim: Shim, op: 
         assert client.replay("demo").matched
 
 
+@pytest.mark.parametrize("in_loop", [False, True])
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
-def test_a_refused_add_stays_refused(shimmed: CrashingDaemon, shim: Shim, op: Op) -> None:
+def test_a_refused_add_stays_refused(shimmed: CrashingDaemon, shim: Shim, op: Op, *, in_loop: bool) -> None:
     """If the disk fails and the daemon dies before another commit, the refused add is not there afterwards."""
-    shimmed.start()
-    with shimmed.client() as client:
-        client.add("demo", "before", create=True)
+    with ready(shimmed, in_loop=in_loop) as client:
         with shim.ordered(Action.FAIL, op, File.WAL, count=1, value=errno.EIO), pytest.raises(reel.Storage):
             client.add("demo", "refused")
         shimmed.kill()
