@@ -52,12 +52,12 @@ STATEMENTS = {
     "before the WAL begins anew": "PRAGMA main.wal_checkpoint(RESTART)",
     "before old keys are forgotten": "DELETE FROM keys",
 }
-IN_LOOP = "before a commit in the event loop's thread"
+IN_LOOP, AFTER_LOOP = (f"{when} a commit in the event loop's thread" for when in ("before", "after"))
 # The function that is about to be called, or has just returned.
 CALLS = {
     "after COMMIT": (transactions.EventWriter, "commit", "after"),
     IN_LOOP: (transactions.EventWriter, "commit_at_once", "before"),
-    "after a commit in the event loop's thread": (transactions.EventWriter, "commit_at_once", "after"),
+    AFTER_LOOP: (transactions.EventWriter, "commit_at_once", "after"),
     "committed, before it is applied": (LiveState, "apply", "before"),
     "applied, before the answer": (LiveState, "apply", "after"),
     "before the answer leaves": (outbox.Outbox, "send_now", "before"),

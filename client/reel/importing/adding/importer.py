@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from traceback import FrameSummary, extract_tb
 
-from reel.base.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
@@ -329,6 +329,6 @@ def fault(error: Exception) -> str:
 
 
 def _why(error: ReelError) -> str:
-    if error.name == "conflict":
+    if isinstance(error, Conflict | Exists):  # another import did it
         return "the conversation was changed while it was imported; import it again"
     return f"not imported: {error.message}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reel import requests
-from reel.base.errors import Conflict, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
 from reel.base.strict_json import Json
 from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.log import Log, ref_for
@@ -68,7 +68,11 @@ class Writer:
             at = self._kept_at(at)
         if self._target.origin and at is not None:
             sent = sent if self._pipeline.knows("clone_sent") else None
-            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, at, sent=sent))
+            try:
+                info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, at, sent=sent))
+            except Exists as error:  # another import was faster: nothing is sent any more
+                self.failure, self.agent = error, self._target.name
+                return at
             self.log = read_log(self._pipeline, info.id)
             self.describing.clone(info, is_fork=self._target.is_fork)
             self.agent, self.made = info.id, info.name

@@ -1,7 +1,7 @@
 """Which agents sources become, and what the report says of them, with a real daemon and a tool that tests make."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,18 +19,21 @@ from tests.reel.importing.samples import SAMPLES
 
 
 class Reading:
-    """A source that has these steps, and then may not be readable."""
+    """A source that has these steps, and then may not be readable; something else happens after the first one."""
 
-    def __init__(self, steps: list[Step], error: OSError | None) -> None:
+    def __init__(self, steps: list[Step], error: OSError | None, meanwhile: Callable[[], object]) -> None:
         self.counts = Counts()
         self._steps = steps
         self._error = error
+        self._meanwhile = meanwhile
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps; as with all tools, the first one says what the conversation is about."""
         if self._steps and not isinstance(self._steps[0], About):
             yield About()
         for step in self._steps:
+            self._meanwhile()
+            self._meanwhile = lambda: None
             self.counts.map()
             yield step
         if self._error is not None:
@@ -53,6 +56,8 @@ class Histories:
         self.steps: dict[str, list[Step]] = {}
         self.fork_of: dict[str, str] = {}
         self.errors: dict[str, OSError] = {}
+        # What happens once while a source is read, and its conversation in the log has been read.
+        self.meanwhile: dict[str, Callable[[], object]] = {}
         self.by_position = False
         self.stones: Tombstones | None = None
         # Which were read.
@@ -80,7 +85,7 @@ class Histories:
     def _open(self, source: Source) -> Reading:
         name = source.path.removeprefix("/")
         self.opened.append(name)
-        return Reading(self.steps[name], self.errors.get(name))
+        return Reading(self.steps[name], self.errors.get(name), self.meanwhile.pop(name, lambda: None))
 
     def texts(self, name: str) -> list[str]:
         """Return the texts of an agent."""
@@ -269,6 +274,41 @@ def test_what_was_changed_here(histories: Histories, client: Client) -> None:
     assert [[(histories.name("a"), histories.name("a@2"))], []] == [total.beside for total in totals]
     assert ["one", "mine"] == histories.texts("a")
     assert ["one", "two", "three"] == histories.texts("a@2")
+
+
+# What is said of a conversation if another client was faster.
+OVERTAKEN = "/a: the conversation was changed while it was imported; import it again"
+
+
+def test_a_person_writes_meanwhile(histories: Histories, client: Client) -> None:
+    """Nothing is added behind their words; the next import goes on beside them."""
+    histories.steps = {"a": said("one")}
+    histories.run("a")
+    histories.steps["a"] += said("two")
+    histories.meanwhile["a"] = lambda: client.add(histories.name("a"), "a person's")
+    totals, again = histories.run("a"), histories.run("a")
+
+    assert ([OVERTAKEN], 1) == (problems(totals), totals.incomplete)
+    assert ["one", "a person's"] == histories.texts("a")
+    assert [(histories.name("a"), histories.name("a@2"))] == again.beside
+    assert ["one", "two"] == histories.texts("a@2")
+
+
+@pytest.mark.parametrize("was_changed", [False, True])
+def test_another_import_meanwhile(histories: Histories, client: Client, *, was_changed: bool) -> None:
+    """What another one has made is not made again, and keeps no other source from being imported."""
+    histories.steps = {"a": said("one"), "b": said("other")}
+    if was_changed:
+        histories.run("a")
+        client.add(histories.name("a"), "a person's")
+        histories.steps["a"] += said("two")
+    histories.meanwhile["a"] = lambda: histories.run("a")
+    totals, again = histories.run("a", "b"), histories.run("a", "b")
+
+    assert ([OVERTAKEN], 1) == (problems(totals), totals.incomplete)
+    assert (1, 0, 0, 2) == (totals.new, again.new, again.messages, again.unchanged)
+    assert ["one", "two"] == histories.texts("a@2") if was_changed else ["one"] == histories.texts("a")
+    assert 2 + was_changed == len([*client.iter_agents(prefix=histories.name("a")[:-1])])
 
 
 def test_what_was_killed_here(histories: Histories, client: Client) -> None:
