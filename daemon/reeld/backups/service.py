@@ -10,7 +10,7 @@ import anyio
 
 from reel.base.errors import Storage, from_wire
 from reel.base.light_typing import NamedTuple
-from reel.daemon.process import this_python, trusted_environment
+from reel.base.this_python import this_python, trusted_environment
 from reeld.store.backup import Copy
 from reeld.store.store import Store
 

@@ -25,11 +25,11 @@ import anyio
 from anyio.abc import Process
 
 from reel.base.process_end import describe_end
-from reel.daemon.process import this_python, trusted_environment
+from reel.base.this_python import this_python, trusted_environment
 from reel.touches.describing import Described
 from reeld.search.attached_log import OpenLog
 from reeld.store.connection_thread import ConnectionThread, Job, T
-from reeld.store.wal import has_open, own_processes
+from reeld.store.wal import opened_by, own_processes
 
 log = logging.getLogger(__name__)
 
@@ -199,18 +199,14 @@ def end_orphans(path: str) -> None:
 
     Each ends by itself, unless somebody has stopped it. Then nobody can write to the index in which it has begun to.
     """
-    for process in _processes():
-        with suppress(OSError, ValueError):  # it has ended meanwhile, or is another user's
-            if _is_orphan(process) and has_open(process, os.stat(path)):
-                os.kill(process, signal.SIGKILL)
-                log.warning("process %d, which filled the search index for a daemon that is gone, was ended", process)
-
-
-def _processes() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(_PROC) if name.isdecimal()]
-    except OSError:
-        return []
+    with suppress(OSError, ValueError):  # of the list
+        for process in opened_by(path):
+            with suppress(OSError, ValueError):  # it has ended meanwhile, or is another user's
+                if _is_orphan(process):
+                    os.kill(process, signal.SIGKILL)
+                    log.warning(
+                        "process %d, which filled the search index for a daemon that is gone, was ended", process
+                    )
 
 
 def _is_orphan(process: int) -> bool:

@@ -18,9 +18,9 @@ from reeld.store.wal_format import FRAME, FRAME_SIZE, FRAMES_AT, HEADER, HEADER_
 
 _PROC = Path("/proc")
 _LOCKS = _PROC / "locks"
-# A reader locks one of these bytes of the ``-shm`` while its transaction is open (SQLite's wal.c and os_unix.c). A
-# process that merely has the file open locks the next byte. Adjacent locks are listed as one.
-_FIRST, _LAST = 123, 127
+# A reader locks one of these bytes of the ``-shm`` while its transaction is open, and every process the next byte while
+# it has the file open (SQLite's wal.c and os_unix.c). Adjacent locks are listed as one.
+_READ, _OPEN = range(123, 128), range(128, 129)
 # Seconds between two tries to overwrite the WAL.
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
@@ -137,14 +137,27 @@ def wal_readers(database: str) -> list[str]:
         for each its program and its pid.
     """
     try:
-        pids = set(_lockers(f"{database}-shm") if _LOCKS.exists() else _openers(f"{database}-shm"))
+        pids = set(_lockers(f"{database}-shm", _READ) if _LOCKS.exists() else _openers(f"{database}-shm"))
     except (OSError, ValueError, subprocess.SubprocessError):
         return []
     return [f"{_program(pid)} (pid {pid})" for pid in sorted(pids - {os.getpid(), *own_processes})]
 
 
-def _lockers(shm: str) -> Iterator[int]:
-    """Yield the processes that hold a read lock: see proc(5) for the lines of the file."""
+def opened_by(database: str) -> list[int]:
+    """Return the processes that have a database with a WAL open.
+
+    Args:
+        database: its path.
+
+    Raises:
+        OSError: there is no such file, or the system does not list locks: only Linux does.
+        ValueError: it lists them in another form.
+    """
+    return [*_lockers(f"{database}-shm", _OPEN)]
+
+
+def _lockers(shm: str, at: range) -> Iterator[int]:
+    """Yield the processes that hold a read lock on one of some bytes: see proc(5) for the lines of the file."""
     found = os.stat(shm)
     for line in _LOCKS.read_text(encoding="ascii").splitlines():
         # A blocked lock has an arrow before its kind.
@@ -154,11 +167,11 @@ def _lockers(shm: str) -> Iterator[int]:
             continue
         same = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
         # On btrfs and overlayfs, a file and its locks have different devices.
-        if int(first) <= _LAST and int(last) >= _FIRST and (same or has_open(int(pid), found)):
+        if int(first) < at.stop and int(last) >= at.start and (same or _has_open(int(pid), found)):
             yield int(pid)
 
 
-def has_open(pid: int, file: os.stat_result) -> bool:
+def _has_open(pid: int, file: os.stat_result) -> bool:
     """Return whether a process has a file open, as far as Linux can tell."""
     try:
         return any(os.path.samestat(each.stat(), file) for each in (_PROC / str(pid) / "fd").iterdir())

@@ -2,8 +2,6 @@
 
 import socket
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,15 +43,6 @@ def test_starting_imports_nothing_from_the_current_directory(
     start(str(home / "s.sock"))
 
     assert [] == planted.imported()
-
-
-@pytest.mark.parametrize("options", [[], ["-I"], ["-E"], ["-s"], ["-E", "-s"]], ids=" ".join)
-def test_another_process_is_as_isolated(options: list[str]) -> None:
-    """A process that the daemon starts looks for modules nowhere that the daemon does not."""
-    show = "from reel.daemon.process import this_python; print(*this_python(), sep='\\n')"
-    printed = subprocess.run([sys.executable, *options, "-c", show], capture_output=True, check=True, text=True).stdout
-
-    assert [sys.executable, *options, "-P"] == printed.splitlines()
 
 
 def test_start_keeps_absolute_python_paths(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from reeld.store import wal
 from reeld.store.schema import prepare
-from reeld.store.wal import checkpoint, restart_wal, wal_readers
+from reeld.store.wal import checkpoint, opened_by, restart_wal, wal_readers
 from tests.other_process import other_process
 
 pytestmark = pytest.mark.file
@@ -143,3 +143,13 @@ def test_a_mac(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     lsof.unlink()
     assert [] == wal_readers(opened)
+
+
+@linux
+def test_who_has_a_database_open(opened: str) -> None:
+    """A process has it open whether it reads or not."""
+    with other_process(opened, reads=True) as first, other_process(opened, reads=False) as second:
+        pids = {int(each.rpartition(" ")[2].rstrip(")")) for each in (first, second)}
+
+        assert pids <= set(opened_by(opened))
+    assert not pids & set(opened_by(opened))

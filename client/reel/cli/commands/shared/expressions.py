@@ -19,7 +19,7 @@ from itertools import islice
 from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
 from reel.base.light_typing import TYPE_CHECKING
-from reel.daemon.process import this_python
+from reel.base.this_python import this_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 
 from reel.base.errors import NotRunning, ReelError, from_wire
 from reel.base.light_typing import TYPE_CHECKING
+from reel.base.this_python import trusted_environment
 from reel.cli.screen.output import Output
-from reel.daemon.process import executable, trusted_environment
+from reel.daemon.process import executable
 from reel.reading.wording import count, size
 from reel.sync.client import Client
 
