@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -15,10 +14,10 @@ from agent_framework.exceptions import IntegrationException, IntegrationInvalidR
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
-from reel.base.strict_json import encode
 from reel.integrations.agent_framework.items import Json, messages_of
 from reel.integrations.agent_framework.reading import ADDITIONAL, PYTHON_JSON, messages_in, not_stored
 from reel.integrations.naming import Named, named
+from reel.integrations.newest import Newest
 from reel.integrations.worker import Worker
 from reel.replies import Hello, ItemsPage
 from reel.requests import Call
@@ -122,7 +121,7 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
         self._worker = Worker(socket, autostart=autostart, name="agent-framework")
         # How the sessions ended that were read, by the names of their agents, until they are saved. The worker's thread
         # has it alone.
-        self._ends: OrderedDict[str, _End] = OrderedDict()
+        self._ends = Newest[str, _End](_SESSIONS)
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -205,10 +204,8 @@ class ReelHistoryProvider(HistoryProvider):  # type: ignore[misc] # the framewor
                 end = _End(client.server, page.agent, page.head, [*before, *page.items][-_NEWEST:])
         except NotFound:
             return []
-        if end is not None and len(encode(end.items)) <= _REMEMBERED:
+        if end is not None and _characters(end.items) <= _REMEMBERED:
             self._ends[agent] = end
-        if len(self._ends) > _SESSIONS:
-            self._ends.popitem(last=False)
         return messages
 
     def _save(self, client: Client, name: Named, messages: list[Any]) -> None:
@@ -277,6 +274,15 @@ def _newest(client: Client, agent: str, count: int) -> _Newest:
         return _Newest(agent, page.head, [message for page in pages for message in messages_in(page.items)])
     except NotFound:
         return _Newest(agent, 0, [])
+
+
+def _characters(value: Any) -> int:
+    """Return how long the texts in a JSON value are; to encode it would take longer the longer they are."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_characters, value.values()))
+    return sum(map(_characters, value)) if isinstance(value, list) else 0
 
 
 def _clear(client: Client, agent: str) -> None:

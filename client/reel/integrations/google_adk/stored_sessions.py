@@ -30,6 +30,7 @@ from reel.integrations.google_adk.session_agents import (
     state_in,
     state_of,
 )
+from reel.integrations.newest import Newest
 from reel.replies import Hello
 from reel.sync.client import Client
 
@@ -51,14 +52,11 @@ class _Here:
 
     def __init__(self, server: Hello | None) -> None:
         self.server = server
-        self._known: dict[str, LoadedFrom] = {}
+        self._known = Newest[str, LoadedFrom](_AGENTS)
 
     def note(self, known: LoadedFrom) -> None:
         """Take note of one."""
-        self._known.pop(known.agent, None)
         self._known[known.agent] = known
-        if len(self._known) > _AGENTS:
-            del self._known[next(iter(self._known))]
 
     def has(self, known: LoadedFrom) -> bool:
         """Return whether one was noted."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from contextlib import suppress
 
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.naming import named
+from reel.integrations.newest import Newest
 
 # The maximum number of threads in memory.
 _THREADS = 64
@@ -26,7 +25,7 @@ class Threads:
     def __init__(self, prefix: str) -> None:
         named(prefix, "")
         self.prefix = prefix
-        self._threads: OrderedDict[str, Thread] = OrderedDict()
+        self._threads = Newest[str, Thread](_THREADS)
         self._process = os.getpid()
 
     def of(self, thread_id: str | int) -> Thread:
@@ -44,10 +43,7 @@ class Threads:
             tags: the tags that the agent is created with.
         """
         if self._process != os.getpid():  # after a fork: the holder of a lock is in the parent
-            self._threads, self._process = OrderedDict(), os.getpid()
+            self._threads, self._process = Newest(_THREADS), os.getpid()
         thread = self._threads.pop(name, None) or Thread(name, tags)
         self._threads[name] = thread
-        if len(self._threads) > _THREADS:
-            with suppress(KeyError):  # another thread of the process was faster
-                self._threads.popitem(last=False)
         return thread

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
 from pydantic_ai.exceptions import UserError
@@ -14,14 +13,13 @@ from pydantic_ai.exceptions import UserError
 from reel import requests
 from reel.base.errors import Conflict, Exists, NotFound, ReelError
 from reel.integrations.naming import Named, is_hashed, named, tag_value
+from reel.integrations.newest import Newest
 from reel.integrations.pydantic_ai.entries import FORMAT, behind, is_current, items_of, place_in, read_entries, seq_of
 from reel.integrations.pydantic_ai.messages import messages_of
 from reel.integrations.pydantic_ai.records import State, begun_by_others, note_data, read_state
 from reel.replies import Committed, Hello
 from reel.requests import Call
 from reel.sync.client import Client
-
-V = TypeVar("V")
 
 # The tag of an agent with the scope of its conversation.
 _SCOPE: Final = "scope"
@@ -40,9 +38,9 @@ class Conversations:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         # The agents of entries that a record named; the framework asks for an entry by its id alone.
-        self._places: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        self._places = Newest[str, tuple[str, int]](_MOST_PLACES)
         # The state at a revision, and what the daemon said of itself on the connection that all of these come from.
-        self._states: OrderedDict[str, State] = OrderedDict()
+        self._states = Newest[str, State](MOST_STATES)
         self._server: Hello | None = None
 
     def at(self, revision: str | None, conversation_id: str) -> State | None:
@@ -87,10 +85,10 @@ class Conversations:
             self._server = client.server
         # The framework may modify what it receives, or has made.
         state = state._replace(record=replace(state.record))
-        keep(self._states, state.record.revision, state, MOST_STATES)
+        self._states[state.record.revision] = state
         for entry in (*state.record.branches, state.record.head_id):
             if entry is not None:
-                keep(self._places, entry, (state.agent, state.head), _MOST_PLACES)
+                self._places[entry] = state.agent, state.head
 
     def _listed(self, client: Client, uid: str, conversation_id: str | None) -> ConversationRecord | None:
         """Return the record of a conversation; an unreadable one hides neither the conversation nor others."""
@@ -242,14 +240,6 @@ class Conversations:
                 yield client.agent(named(self._prefix, conversation_id).name).id
         for agent in client.iter_agents(self._prefix):
             yield agent.id
-
-
-def keep(kept: OrderedDict[str, V], key: str, value: V, most: int) -> None:
-    """Append a value, and drop the oldest ones if there are too many."""
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > most:
-        kept.popitem(last=False)
 
 
 def _last_saved(records: Iterable[ConversationRecord]) -> list[ConversationRecord]:

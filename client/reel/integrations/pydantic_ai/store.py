@@ -21,7 +21,6 @@ it reads it, too: behind that may be another log, of a backup, whose head has th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
@@ -35,7 +34,8 @@ from pydantic_ai.result import StreamedRunResult
 
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import named
-from reel.integrations.pydantic_ai.conversations import MOST_STATES, Conversations, keep
+from reel.integrations.newest import Newest
+from reel.integrations.pydantic_ai.conversations import MOST_STATES, Conversations
 from reel.integrations.worker import Worker
 
 
@@ -75,7 +75,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         # The revision that is being saved, until its record was read; each task has its own.
         self._saving: ContextVar[str | None] = ContextVar("saving", default=None)
         # What was loaded or saved last of a conversation.
-        self._saved: OrderedDict[str, _Saved] = OrderedDict()
+        self._saved = Newest[str, _Saved](MOST_STATES)
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
@@ -115,7 +115,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
 
     def _note_saved(self, conversation: Conversation) -> None:
         noted = _Saved(conversation.revision, len(conversation.messages), [*conversation.messages[-1:]])
-        keep(self._saved, conversation.conversation_id, noted, MOST_STATES)
+        self._saved[conversation.conversation_id] = noted
 
     def _streamed(self, result: Any, added: int) -> Conversation:
         """Return the conversation of a streaming run, which the framework does not tell what it was loaded as.

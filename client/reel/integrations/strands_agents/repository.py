@@ -11,7 +11,6 @@ Theory of operation
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -24,6 +23,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage
 from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.naming import Named, named
+from reel.integrations.newest import Newest
 from reel.integrations.strands_agents import agents
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
@@ -65,7 +65,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._place = Place(prefix)
         self._worker = Worker(socket, autostart=autostart, name=_CLIENT)
         # The state of each agent of the daemon, by its name, as this process has read or stored it last.
-        self._states: OrderedDict[str, Json] = OrderedDict()
+        self._states = Newest[str, Json](_MOST_STATES)
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -228,9 +228,6 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def _remember(self, name: str, found: SessionAgent) -> None:
         self._states[name] = copy.deepcopy(found.state)
-        self._states.move_to_end(name)
-        if len(self._states) > _MOST_STATES:
-            self._states.popitem(last=False)
 
     def _write_multi_agent(self, session_id: str, multi_agent: MultiAgentBase) -> None:
         value, key = multi_agent.serialize_state(), multi_agent.id
