@@ -13,6 +13,7 @@ from reel.base.light_typing import NamedTuple
 from reeld.search import finding, planning, ranking, turns, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
+from reeld.search.lengths import Known
 from reeld.search.planning import Plan
 from reeld.search.ranking import Asked, Found
 from reeld.search.scores import Freshness, Ranked
@@ -81,6 +82,7 @@ class HitPages:
 
     def __init__(self, index: Searched) -> None:
         self._index = index
+        self._known = Known()
 
     async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
         """Return the rows of the agents that have all the given tags."""
@@ -143,9 +145,9 @@ class HitPages:
         end = min(start.offset + limit, MOST_RANKED)
         # One more tells whether there are more. What is live is known only of those that are looked at.
         most = MOST_RANKED if wanted.live is not None else min(end + 1, MOST_RANKED)
-        plan, best = yield from _ranked(wanted, top, start.fresh, most, ends)
+        plan, best = yield from self._ranked(wanted, top, start.fresh, most, ends)
         if not best.events and not best.is_partial and plan.has_parts:
-            plan, best = yield from _ranked(wanted, top, start.fresh, most, ends, in_parts=True)
+            plan, best = yield from self._ranked(wanted, top, start.fresh, most, ends, in_parts=True)
         if wanted.live is not None:
             best = yield from _live(wanted, best, end + 1, ends)
         ranked = best.events
@@ -159,6 +161,26 @@ class HitPages:
         # The known words are those of all agents, the hidden ones too.
         instead = {} if wanted.hidden else plan.instead
         return HitPage(hits, following, behind, instead, is_partial=best.is_partial)
+
+    def _ranked(
+        self, wanted: Criteria, below: int, fresh: Freshness | None, limit: int, ends: float, *, in_parts: bool = False
+    ) -> Steps[tuple[Plan, _Ranking]]:
+        """Return how the best events are found, and these, the best first."""
+        connection = yield
+        plan = planning.plan(connection, wanted.query, in_parts=in_parts)
+        every = volumes.down_from(connection, 1 << 62)
+        found, is_partial = list[Ranked](), False
+        for number, part in enumerate(plan.parts):
+            if number and time.monotonic() > ends:
+                return plan, _Ranking(found, is_partial=True)
+            part_about = part.about(wanted.about) if part.is_frequent else part
+            asked = Asked(plan, part_about, wanted.condition, below, fresh, limit - len(found), self._known)
+            some = yield from _best_of(every, asked, ends)
+            found += some.events
+            is_partial |= some.is_partial
+            if len(found) == limit:
+                break
+        return plan, _Ranking(found, is_partial=is_partial)
 
 
 def _find(wanted: Criteria, limit: int, below: int | None, newest: int) -> Steps[tuple[list[int], int]]:
@@ -197,27 +219,6 @@ def _said_last(wanted: Criteria, limit: int, before: Place) -> Steps[tuple[list[
     front = max(arrived.values(), default=None)
     complete = [place for place in found if front is None or place >= front]
     return complete, complete[-1] if len(complete) == limit else front
-
-
-def _ranked(
-    wanted: Criteria, below: int, fresh: Freshness | None, limit: int, ends: float, *, in_parts: bool = False
-) -> Steps[tuple[Plan, _Ranking]]:
-    """Return how the best events are found, and these, the best first."""
-    connection = yield
-    plan = planning.plan(connection, wanted.query, in_parts=in_parts)
-    every = volumes.down_from(connection, 1 << 62)
-    found, is_partial = list[Ranked](), False
-    for number, part in enumerate(plan.parts):
-        if number and time.monotonic() > ends:
-            return plan, _Ranking(found, is_partial=True)
-        part_about = part.about(wanted.about) if part.is_frequent else part
-        asked = Asked(plan, part_about, wanted.condition, below, fresh, limit - len(found))
-        some = yield from _best_of(every, asked, ends)
-        found += some.events
-        is_partial |= some.is_partial
-        if len(found) == limit:
-            break
-    return plan, _Ranking(found, is_partial=is_partial)
 
 
 def _best_of(every: Sequence[Volume], asked: Asked, ends: float) -> Steps[_Ranking]:

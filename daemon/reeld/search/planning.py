@@ -80,6 +80,7 @@ class Plan(NamedTuple):
         instead: what is searched for instead of typed words that no event has.
         required: an expression of FTS5 for what every hit has.
         excluded: one for what no hit has.
+        events: how many events there are.
         usual: how many words an event has on average.
     """
 
@@ -92,6 +93,7 @@ class Plan(NamedTuple):
     instead: dict[str, list[str]]
     required: str | None
     excluded: str | None
+    events: int
     usual: float
 
     @property
@@ -185,6 +187,7 @@ def plan(connection: sqlite3.Connection, query: Query, *, in_parts: bool = False
         instead=instead,
         required=" AND ".join(required) or None,
         excluded=any_of(query.excluded) or None,
+        events=events,
         usual=words / events if events else 1.0,
     )
 

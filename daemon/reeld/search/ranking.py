@@ -25,7 +25,8 @@ from functools import partial
 from itertools import chain
 
 from reel.base.light_typing import NamedTuple
-from reeld.search import lengths, scores, vocabulary
+from reeld.search import scores, vocabulary
+from reeld.search.lengths import Known
 from reeld.search.marks import Form
 from reeld.search.planning import Part, Plan, to_match
 from reeld.search.scores import Formula, Freshness, Ranked, Source, counted
@@ -45,6 +46,7 @@ class Asked(NamedTuple):
         below: only events with a smaller id.
         fresh: what counts as fresh; ``None`` if nothing does.
         limit: how many events at most.
+        known: the lengths that are known.
     """
 
     plan: Plan
@@ -53,6 +55,7 @@ class Asked(NamedTuple):
     below: int
     fresh: Freshness | None
     limit: int
+    known: Known
 
     @property
     def formula(self) -> Formula:
@@ -128,7 +131,7 @@ def _best(connection: sqlite3.Connection, every: Sequence[Volume], asked: Asked,
     newest = {volume.first: volume.newest for volume in every}
     firsts = sorted(newest)
     source = Source(
-        bytes_of=partial(lengths.bytes_of, connection),
+        bytes_of=partial(asked.known.bytes_of, connection),
         facts=partial(_facts, connection, asked.condition),
         newest=lambda event: newest[firsts[bisect_right(firsts, event) - 1]],
     )
@@ -160,17 +163,21 @@ def _facts(connection: sqlite3.Connection, condition: Condition, events: Sequenc
 
 
 def _matching(connection: sqlite3.Connection, volume: Volume, asked: Asked, expression: str, room: int) -> list[int]:
-    """Return the events of a volume that an expression finds; if they are frequent, one more than there is room for."""
+    """Return the events of a volume that an expression finds.
+
+    If they are frequent, older ones may be left out, but for one more than there is room for.
+    """
     table = f"volume_{volume.number}"
     source, where = table, f"{table} MATCH ? AND {table}.rowid < ?"
     values: list[object] = [expression, asked.below]
-    if not asked.part.is_frequent:
-        return _events(connection, f"SELECT rowid AS event FROM {source} WHERE {where}", values)
-    if not asked.condition.is_nothing:
+    if asked.part.is_frequent and not asked.condition.is_nothing:
         source = f"{table} CROSS JOIN facts ON event = {table}.rowid"
         where, values = f"{where} AND {asked.condition.sql}", [*values, *asked.condition.values]
-    query = f"SELECT {table}.rowid AS event FROM {source} WHERE {where} ORDER BY {table}.rowid DESC LIMIT ?"
-    return _events(connection, query, [*values, room + 1])
+    query = f"SELECT {table}.rowid AS event FROM {source} WHERE {where}"
+    # From the newest to the oldest, FTS5 takes twice as long for each. So it is asked to only if that spares many.
+    if asked.part.is_frequent and asked.plan.finding[0].events * volume.events > 2 * room * asked.plan.events:
+        return _events(connection, f"{query} ORDER BY {table}.rowid DESC LIMIT ?", [*values, room + 1])
+    return _events(connection, query, values)
 
 
 def _having(connection: sqlite3.Connection, volume: Volume, form: Form, low: int, below: int) -> list[int]:

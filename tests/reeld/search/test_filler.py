@@ -68,7 +68,7 @@ _TABLES = (
     "totals",
     "facts",
     "volumes",
-    "lengths",
+    "lengths WHERE block >= 0",
     "settled",
     "touched",
     "touches",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from reeld.search import finding, index, lengths, planning, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
+from reeld.search.lengths import Known
 from reeld.search.planning import Plan
 from reeld.search.query import parse_query
 from reeld.search.ranking import Asked, Found
@@ -85,7 +86,7 @@ def best_of(connection: sqlite3.Connection, wanted: Criteria, fresh: Freshness |
     plan, every = planning.plan(connection, wanted.query), volumes.down_from(connection, ALL)
     found: list[Ranked] = []
     for part in plan.parts:
-        asked = Asked(plan, part, wanted.condition, ALL, fresh, limit)
+        asked = Asked(plan, part, wanted.condition, ALL, fresh, limit, Known())
         _, best = ranking.best_of(connection, every, asked, Found(planning.MOST_EVENTS), ends=math.inf)
         assert best is not None
         found += best
@@ -350,7 +351,7 @@ def bytes_of_facts(connection: sqlite3.Connection) -> dict[int, int]:
 
 def bytes_of_lengths(connection: sqlite3.Connection) -> dict[int, int]:
     """Return all that the table of lengths says, but for events that are no talk and have no words."""
-    blocks = connection.execute("SELECT block, lengths FROM lengths")
+    blocks = connection.execute("SELECT block, lengths FROM lengths WHERE block >= 0")
     return {block * 1024 + at: byte for block, some in blocks for at, byte in enumerate(some) if byte}
 
 
