@@ -6,7 +6,7 @@ Only an answer of a provider may have them: it is paid for, and some providers w
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from json import JSONDecoder, JSONEncoder
 from json.encoder import (  # type: ignore[attr-defined]  # the encoder in C is missing in the stubs
     c_make_encoder,
@@ -96,6 +96,10 @@ def encoder_with(
 
 # For each form, an encoder that stops at a numeral, which is fast, and one that marks numerals.
 _ENCODERS = [(encoder_with(_stop, ascii_only=form), encoder_with(_mark, ascii_only=form)) for form in (False, True)]
+
+
+# Returns a text as JSON, as `encode` does, in half the time.
+encode_text: Callable[[str], str] = encode_basestring
 
 
 # The depth limit for a provider's JSON. It is encoded again later from a deeper stack, so this is far below the
@@ -188,3 +192,12 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
         return quick(value)
     except _NumeralFound:
         return _MARKED.sub(r"\1", marking(value))
+
+
+def encode_each(values: Sequence[Any]) -> list[bytes]:
+    """Return each of some values as :func:`encode` does, in UTF-8 and with a comma after it."""
+    quick, _ = _ENCODERS[False]
+    try:
+        return [f"{quick(value)},".encode() for value in values]
+    except _NumeralFound:
+        return [f"{encode(value)},".encode() for value in values]

@@ -58,7 +58,7 @@ class Binding:
         if not any(map(self._is_bound, turn.pieces)):
             return turn
         # A server's tool may have come behind a call because of what is left out.
-        left, is_served = OrderedPieces(self._target.after_calls, []), self._target.is_server_tool
+        left, is_served = OrderedPieces(self._target.after_calls, [], []), self._target.is_server_tool
         begun = BegunTurn(self._turns, self._target, context)
         for pieces in by_message(turn.pieces):
             why = self._why_lost(pieces, begun)

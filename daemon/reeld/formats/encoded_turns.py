@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Self
 
 from reel.base.light_typing import NamedTuple
-from reel.base.strict_json import Json, encode, parse
+from reel.base.strict_json import Json, encode, encode_each, parse
 from reeld.formats.format import Caching
 
 # Of a hash; enough to tell histories apart.
@@ -69,6 +69,15 @@ class TurnExtents(NamedTuple):
 def extents_of(items: Sequence[int], seqs: Sequence[int], is_user: bytes, can_begin: bytes | bytearray) -> TurnExtents:
     """Return the extents of several turns."""
     return TurnExtents(array("I", items), array("q", seqs), bytearray(is_user), bytearray(can_begin))
+
+
+class EncodedTurn(NamedTuple):
+    """A turn: its items as they are sent, with a comma after each; the rest is as in :meth:`EncodedTurns.add`."""
+
+    items: list[bytes]
+    seq: int
+    is_user: bool
+    can_begin: bool
 
 
 class Marks(NamedTuple):
@@ -177,16 +186,19 @@ class EncodedTurns:
             marks: its cache breakpoints, if it has any.
         """
         sent = items if marks is None else self._without_marks(items, marks)
-        encoded = [f"{encode(item)},".encode() for item in sent]
-        self.data += encoded[0] if len(encoded) == 1 else b"".join(encoded)
-        self.sizes.extend(map(len, encoded))
-        extents = self.extents
-        extents.items.append(len(items))
-        extents.seqs.append(seq)
-        extents.is_user.append(is_user)
-        extents.can_begin.append(can_begin)
+        self.add_all([EncodedTurn(encode_each(sent), seq, is_user, can_begin)])
         if marks:
             self._forget_old_marks()
+
+    def add_all(self, turns: Sequence[EncodedTurn]) -> None:
+        """Append turns; many at once take a third of the time."""
+        if not turns:
+            return
+        items, seqs, users, begins = zip(*turns, strict=True)
+        encoded = [item for each in items for item in each]
+        self.data += b"".join(encoded)
+        self.sizes.extend(map(len, encoded))
+        self.extents.extend(extents_of(list(map(len, items)), seqs, bytes(users), bytes(begins)))
 
     def _without_marks(self, items: list[Json], marks: Marks) -> list[Json]:
         """Return items without their cache breakpoints, and note those that have some."""

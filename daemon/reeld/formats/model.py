@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.providers.changes import Action, Change
 from reel.providers.roles import INSTRUCTION_ROLES, THOUGHTS
 
@@ -92,21 +93,28 @@ class CallResult(NamedTuple):
 
 
 class UserTurn(NamedTuple):
-    """Results in the order of their calls, then the user's blocks; pieces of several messages, in order."""
+    """Results in the order of their calls, then the user's blocks; pieces of several messages, in order.
+
+    ``text`` is the text of a turn that is nothing else (:func:`only_text`); ``None`` if it is more, or is not known.
+    """
 
     results: list[CallResult]
     pieces: list[Piece]
+    text: str | None = None
 
 
 class AssistantTurn(NamedTuple):
-    """The assistant's thinking, text and calls; pieces of several messages."""
+    """The assistant's thinking, text and calls; pieces of several messages. ``text`` is as that of a user turn."""
 
     pieces: list[Piece]
+    text: str | None = None
 
 
 Turn: TypeAlias = UserTurn | AssistantTurn
 
 
+# How many keys a block has that is a text without metadata.
+_TEXT_KEYS = len(("type", "text"))
 # The text of an otherwise empty turn, if the API accepts no empty turns.
 PLACEHOLDER = "(empty)"
 
@@ -114,6 +122,25 @@ PLACEHOLDER = "(empty)"
 def placeholder() -> Piece:
     """Return a piece of text that comes from no message."""
     return Piece({}, -1, 0, {"type": "text", "text": PLACEHOLDER})
+
+
+def only_text(messages: list[Json], index: int) -> Piece | None:
+    """Return the piece of messages that are one text with nothing beside it, and not blank; ``None`` if they are more.
+
+    Args:
+        messages: the messages of the user, or of the assistant, of an exchange.
+        index: the number of the first one.
+    """
+    if len(messages) != 1:
+        return None
+    message = messages[0]
+    blocks = message["content"]
+    if len(blocks) != 1 or message["provider_metadata"]:
+        return None
+    block = blocks[0]
+    if block["type"] != "text" or len(block) != _TEXT_KEYS or not block["text"].strip():
+        return None
+    return new_tuple(Piece, (message, index, 0, block))
 
 
 def is_thought(block: Json) -> bool:

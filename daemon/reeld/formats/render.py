@@ -8,19 +8,20 @@ Messages are unpacked, repaired (:mod:`~reeld.formats.repair`), written turn by 
 from collections.abc import Sequence
 
 from reel.base.errors import Conflict, InvalidParams
-from reel.base.strict_json import Json, encode, parse
-from reel.base.values import has_number_as_text
+from reel.base.strict_json import Json, encode, encode_each, parse
+from reel.base.values import has_number_as_text, new_tuple
 from reel.providers.changes import Change
 from reel.providers.json_values import is_sendable
 from reel.providers.metadata import opaque_object, restore_key
 from reel.said.blocks import InvalidRecord
 from reel.said.records import Parts, metadata_in, parse_data, read_exactly, system_text
-from reel.wire.msgpack_codec import unpack
+from reel.wire.msgpack_codec import unpack_all
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
+from reeld.formats.around_texts import around_turns
 from reeld.formats.binding import Binding
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
-from reeld.formats.encoded_turns import EncodedTurns, Marks
+from reeld.formats.encoded_turns import EncodedTurn, EncodedTurns, Marks
 from reeld.formats.format import Format, Prompt
 from reeld.formats.lateness import in_turn
 from reeld.formats.model import HistorySettings, RenderContext, Turn, UserTurn
@@ -200,10 +201,9 @@ def _settle(
     Returns:
         what repair found, and the newest state that the server keeps, if there is one.
     """
-    passed = [(index, entries[index]) for index in state.passed]
-    new = [*passed, *enumerate(entries[state.count : end], state.count)]
-    shown = [index for index, entry in new if entry.message is not None]
-    messages = [_message(entry) for _, entry in new if entry.message is not None]
+    new = [*state.passed, *range(state.count, end)]
+    shown = [index for index in new if entries[index].message is not None]
+    messages = _messages([entries[index] for index in shown])
     if (order := in_turn(messages)) is not None:
         shown, messages = [shown[place] for place in order], [messages[place] for place in order]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
@@ -224,18 +224,24 @@ def _server_state(messages: Sequence[Json], target: Format) -> ServerState | Non
     return None
 
 
-def _message(entry: Entry) -> Json:
-    """Return the message of an entry with every number as stored, even if clients get it as text."""
-    message: Json = unpack(entry.message or b"")
-    # Only metadata has such numbers. Most messages have none, and searching the raw bytes is faster than parsing.
-    data = entry.data_json
-    if data is None or (_METADATA not in data and "\\u" not in data):
-        return message
+def _messages(entries: Sequence[Entry]) -> list[Json]:
+    """Return the messages of entries with every number as stored, even if clients get it as text."""
+    messages: list[Json] = unpack_all([entry.message or b"" for entry in entries])
+    for place, entry in enumerate(entries):
+        # Only metadata has such numbers. Most messages have none, and searching the raw bytes is faster than parsing.
+        data = entry.data_json
+        if data is not None and (_METADATA in data or "\\u" in data):
+            messages[place] = _exactly(messages[place], entry)
+    return messages
+
+
+def _exactly(message: Json, entry: Entry) -> Json:
+    """Return a message with every number of its metadata as it is stored."""
     parts = Parts(message["role"], message["content"], message["provider_metadata"])
-    if has_number_as_text(metadata_in(parts)):
-        exact = read_exactly(entry.kind, entry.content, data) or parts
-        message |= {"content": exact.content, "provider_metadata": exact.provider_metadata}
-    return message
+    if not has_number_as_text(metadata_in(parts)):
+        return message
+    exact = read_exactly(entry.kind, entry.content, entry.data_json) or parts
+    return {**message, "content": exact.content, "provider_metadata": exact.provider_metadata}
 
 
 def _write(
@@ -258,27 +264,50 @@ def _write(
         binding: for a model that binds its thinking.
         before: the turns before these.
     """
+    around = around_turns(target, context, len(exchanges))
+    # The turns that are not appended yet.
+    new: list[EncodedTurn] = []
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
-        _write_turn(user, seq, turns, context, target, can_begin=not user.results)
-        context.follows_results = bool(user.results) and not user.pieces
-        if binding is not None:
-            assistant = binding.keep_bound(assistant, context)  # noqa: PLW2901 - less of the same
-        _write_turn(assistant, seq, turns, context, target, can_begin=not continues_server_tool, before=before)
-        report += changes
+        if user.text is not None and around.asked is not None:
+            new.append(new_tuple(EncodedTurn, ([around.asked.sent(user.text)], seq, True, True)))
+        else:
+            _write_turn(user, seq, new, turns, context, target, can_begin=not user.results, before=None)
+            context.follows_results = bool(user.results) and not user.pieces
+        can_begin = not continues_server_tool
+        if assistant.text is not None and around.answered is not None:
+            new.append(new_tuple(EncodedTurn, ([around.answered.sent(assistant.text)], seq, False, can_begin)))
+        else:
+            if binding is not None:
+                _append(new, turns)
+                assistant = binding.keep_bound(assistant, context)  # noqa: PLW2901 - less of the same
+            _write_turn(assistant, seq, new, turns, context, target, can_begin=can_begin, before=before)
+        if changes:
+            report += changes
+    _append(new, turns)
+
+
+def _append(new: list[EncodedTurn], turns: EncodedTurns) -> None:
+    turns.add_all(new)
+    new.clear()
 
 
 def _write_turn(
     turn: Turn,
     seq: int,
+    new: list[EncodedTurn],
     turns: EncodedTurns,
     context: RenderContext,
     target: Format,
     *,
     can_begin: bool,
-    before: EncodedTurns | None = None,
+    before: EncodedTurns | None,
 ) -> None:
-    items = target.write_turn(turn, context)
+    items, is_user = target.write_turn(turn, context), type(turn) is UserTurn
+    if not context.breakpoints and not context.has_summary:  # nearly always
+        new.append(new_tuple(EncodedTurn, (encode_each(items), seq, is_user, can_begin and bool(items))))
+        return
+    _append(new, turns)
     marks = _marks(context, target) if context.breakpoints else None
     if context.has_summary and (left := target.begins_anew(items)) is not None:
         earlier = [turns] if before is None or turns.is_anew else [before, turns]
@@ -293,7 +322,7 @@ def _write_turn(
         if marks is not None:
             count = sum(marks.caching.count(item.get("content")) for item in items)
             marks = marks._replace(places=marks.places[len(marks.places) - count :])
-    turns.add(items, seq, is_user=type(turn) is UserTurn, can_begin=can_begin and bool(items), marks=marks)
+    turns.add(items, seq, is_user=is_user, can_begin=can_begin and bool(items), marks=marks)
 
 
 def _marks(context: RenderContext, target: Format) -> Marks | None:

@@ -6,8 +6,7 @@ Theory of operation
 :func:`~reeld.formats.render.render` returns a :class:`RenderState` besides the body and takes it back the next time.
 It holds the settled exchanges as encoded bytes, and the repair state after them. Because a settled exchange never
 changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
-For 10,000 messages that takes 0.5 ms of CPU instead of 70 to 120. A second way to write plain messages, by templates of
-their bytes, took 10 to 35 for the first rendering; it had to agree with repair and every format for ever, and is gone.
+For 10,000 messages that takes 0.5 ms of CPU instead of 30 to 80.
 
 A state is valid for one conversation, format, model and history settings. The conversation may have changed meanwhile:
 after a rewind it has other messages. One id is enough to check that: an event's id determines everything before it. The

@@ -141,7 +141,7 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     if not user.results:
         state.loop = None
     if assistant.pieces:
-        thinks = is_thought(assistant.pieces[0].block)
+        thinks = assistant.text is None and is_thought(assistant.pieces[0].block)
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     said = group.user or group.assistant
     seq = said[0]["seq"] if said else user.results[0].call.seq
@@ -183,9 +183,16 @@ def _asks(turn: UserTurn, groups: Sequence[MessageGroup]) -> bool:
 def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:
     """Group messages; only the first group may lack the user's messages, and only the last one the assistant's."""
     groups: list[MessageGroup] = []
+    user: list[Json] = []
+    assistant: list[Json] = []
     for index, message in enumerate(messages):
-        is_assistant = message["role"] == "assistant"
-        if not groups or (groups[-1].assistant and not is_assistant):
-            groups.append(MessageGroup(index, [], []))
-        (groups[-1].assistant if is_assistant else groups[-1].user).append(message)
+        if message["role"] == "assistant":
+            if not groups:
+                groups.append(new_tuple(MessageGroup, (index, user, assistant)))
+            assistant.append(message)
+        else:
+            if assistant or not groups:
+                user, assistant = [], []
+                groups.append(new_tuple(MessageGroup, (index, user, assistant)))
+            user.append(message)
     return groups

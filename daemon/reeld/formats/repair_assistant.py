@@ -6,7 +6,7 @@ from reel.providers.anthropic import is_connector_text
 from reel.providers.changes import Change
 from reel.providers.roles import THOUGHTS
 from reeld.formats.format import Format
-from reeld.formats.model import AssistantTurn, Piece, ToolCall, placeholder
+from reeld.formats.model import AssistantTurn, Piece, ToolCall, only_text, placeholder
 from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
@@ -21,11 +21,20 @@ _LOST_REASONING = "the server requires it together with its reasoning, which is 
 
 def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> AssistantTurn:
     """Leave out blocks that cannot be sent, and put the rest in an order that the API accepts."""
+    # Words alone are sent as they are: nothing leads to them, and nothing follows.
+    if (words := only_text(group.assistant, group.start + len(group.user))) is not None:
+        state.pending = ()
+        return new_tuple(AssistantTurn, ([words], words.block["text"]))
+    return AssistantTurn(_ended(_repaired(group, state, rules, report), group, rules.target, report))
+
+
+def _repaired(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> list[Piece]:
     target = rules.target
     said: list[Piece] = []
-    # From the first call on, what is said may be out of order.
-    turn: OrderedPieces | None = None
+    made: list[Piece] = []
     calls: list[ToolCall] = []
+    # From the first piece behind a call on, what is said may be out of order.
+    turn: OrderedPieces | None = None
     speaker: int | None = None
     # The newest reasoning since a message of reasoning alone: an item of a later message may be tied to it.
     led_by: Json | None = None
@@ -35,15 +44,12 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
             is_call = block["type"] == "tool_call"
             if is_call and rules.lacks_tool(block["name"]):
                 leads = target.must_precede_content
-                led = pop_thoughts(said, leads) if turn is None else turn.pop_thoughts(leads)
+                led = turn.pop_thoughts(leads) if turn is not None else [] if made else pop_thoughts(said, leads)
                 piece, is_call = _told(piece, led, state, report), False
             if is_call:
-                made = _as_plain_call(piece, led_by, state, rules, report)
-                calls.append(state.add_call(made, target.sent_id))
-                state.used_ids.update(dict.fromkeys(target.call_item_ids(made.block)))
-                _note_lost_signature(made, rules, report)
-                turn = turn or OrderedPieces(target.after_calls, said)
-                turn.add_call(_sent_call(calls[-1], made, report))
+                call, piece = _made(piece, led_by, state, rules, report)
+                calls.append(call)
+                (made.append if turn is None else turn.add_call)(piece)
             elif (why := _why_left_out(piece, led_by, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
@@ -53,14 +59,15 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
                     speaker = message_index
                 if "provider_metadata" in piece.block:
                     _note_lost_signature(piece, rules, report)
-                if turn is None:
-                    said.append(piece)
-                else:
+                if made:
+                    turn = turn or OrderedPieces(target.after_calls, said, made)
                     _add_said(piece, turn, rules, report)
+                else:
+                    said.append(piece)
         if led_by is not None or target.belongs_to_next(message):
             led_by = next(filter(target.must_precede_content, reversed(message["content"])), led_by)
     state.pending = tuple(calls)
-    return AssistantTurn(_ended(said if turn is None else turn.pieces, group, target, report))
+    return [*said, *made] if turn is None else turn.pieces
 
 
 def _ended(pieces: list[Piece], group: MessageGroup, target: Format, report: list[Change]) -> list[Piece]:
@@ -72,6 +79,20 @@ def _ended(pieces: list[Piece], group: MessageGroup, target: Format, report: lis
         pieces.append(placeholder())
         report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
     return pieces
+
+
+def _made(
+    piece: Piece, led_by: Json | None, state: RepairState, rules: Rules, report: list[Change]
+) -> tuple[ToolCall, Piece]:
+    """Return a call, and its piece as it is sent."""
+    if "provider_metadata" not in piece.block:  # it has no other form and no signature
+        call = state.add_call(piece, rules.target.sent_id)
+        return call, _sent_call(call, piece, report)
+    made = _as_plain_call(piece, led_by, state, rules, report)
+    call = state.add_call(made, rules.target.sent_id)
+    state.used_ids.update(dict.fromkeys(rules.target.call_item_ids(made.block)))
+    _note_lost_signature(made, rules, report)
+    return call, _sent_call(call, made, report)
 
 
 def _add_said(piece: Piece, turn: OrderedPieces, rules: Rules, report: list[Change]) -> None:

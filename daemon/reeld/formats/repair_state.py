@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from reel.base.light_typing import NamedTuple
+from reel.base.values import new_tuple
 from reeld.core.open_calls import OpenCall
 from reeld.formats.format import LoopThinking
 from reeld.formats.model import Piece, ToolCall
@@ -92,7 +93,8 @@ class RepairState:
         self.used_ids[call_id] = None
         if name != given_name:
             self.tool_names[name] = given_name
-        return ToolCall(call_id, name, given_id, given_name, seq, piece.block.get("provider_metadata") or {})
+        metadata = piece.block.get("provider_metadata") or {}
+        return new_tuple(ToolCall, (call_id, name, given_id, given_name, seq, metadata))
 
     def abandon(self, call: ToolCall) -> None:
         """Record that a call was closed without its own result."""

@@ -6,7 +6,7 @@ from reel.providers.changes import Action, Change
 from reel.providers.content import as_error, media_title, texts_of
 from reel.said.messages import SUPERSEDES
 from reeld.formats.format import Position
-from reeld.formats.model import CallResult, Piece, ToolCall, UserTurn, placeholder
+from reeld.formats.model import CallResult, Piece, ToolCall, UserTurn, only_text, placeholder
 from reeld.formats.repair_rules import Rules
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup
@@ -18,6 +18,22 @@ _MEDIA = ("media", "opaque")
 def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> UserTurn:
     """Put the results first, in the order of their calls; synthesize missing ones (rules X4 and X11)."""
     calls, state.pending = state.pending, ()
+    # The user's words alone are sent as they are, unless results must come before them.
+    if not calls and (said := only_text(group.user, group.start)) is not None:
+        return new_tuple(UserTurn, ([], [said], said.block["text"]))
+    results = _only_results(calls, group) if calls else None
+    turn = (
+        _repaired(calls, group, state, rules, report) if results is None else new_tuple(UserTurn, (results, [], None))
+    )
+    for call in calls:
+        # The first name of an id stays: only what was added is taken back when open exchanges are repaired again.
+        state.answered.setdefault(call.given_id, call.given_name)
+    return turn
+
+
+def _repaired(
+    calls: tuple[ToolCall, ...], group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]
+) -> UserTurn:
     builder = _UserTurnBuilder(calls, state, rules, report)
     for message_index, message in enumerate(group.user, group.start):
         for block_index, block in enumerate(message["content"]):
@@ -31,9 +47,6 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
             state.abandon(call)
             builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
             report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
-    for call in calls:
-        # The first name of an id stays: only what was added is taken back when open exchanges are repaired again.
-        state.answered.setdefault(call.given_id, call.given_name)
     pieces = builder.pieces
     if builder.moved:
         pieces = [piece for number in sorted(builder.moved) for piece in builder.moved[number]] + pieces
@@ -42,6 +55,23 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
         seq = group.user[0]["seq"] if group.user else None
         report.append(Change(seq, None, "synthesized", "this API requires a user message here"))
     return UserTurn([builder.results[number] for number in range(len(calls))], pieces)
+
+
+def _only_results(calls: tuple[ToolCall, ...], group: MessageGroup) -> list[CallResult] | None:
+    """Return the results if these are all that a user turn has: a text for each call, in order; else ``None``."""
+    results: list[CallResult] = []
+    waiting = iter(calls)
+    for message_index, message in enumerate(group.user, group.start):
+        for block_index, block in enumerate(message["content"]):
+            call = next(waiting, None)
+            if call is None or block["type"] != "tool_result" or block["tool_call_id"] != call.given_id:
+                return None
+            content = block["content"]
+            if type(content) is not str:
+                return None
+            piece = new_tuple(Piece, (message, message_index, block_index, block))
+            results.append(new_tuple(CallResult, (call, content, bool(block.get("is_error")), piece)))
+    return results if len(results) == len(calls) else None
 
 
 class _UserTurnBuilder:

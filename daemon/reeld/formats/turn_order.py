@@ -37,17 +37,18 @@ class OrderedPieces:
     Args:
         after_calls: what the API accepts behind a call.
         said: the pieces before the first call.
+        calls: the calls behind them.
     """
 
     __slots__ = ("_after_calls", "_before", "_last_calls", "_since_calls", "_thoughts")
 
-    def __init__(self, after_calls: AfterCalls, said: list[Piece]) -> None:
+    def __init__(self, after_calls: AfterCalls, said: list[Piece], calls: list[Piece]) -> None:
         self._after_calls = after_calls
         # What comes before the calls since the model last thought, and from these on.
         self._before = said
         self._since_calls: list[Piece] = []
         # The calls that the turn ends in so far, or else the thinking.
-        self._last_calls: list[Piece] = []
+        self._last_calls = calls
         self._thoughts: list[Piece] = []
 
     @property

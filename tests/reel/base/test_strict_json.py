@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.base.strict_json import DEPTH, encode, parse, parse_answer, parse_bounded
+from reel.base.strict_json import DEPTH, encode, encode_each, parse, parse_answer, parse_bounded
 from reel.base.values import Numeral
 
 values = st.recursive(
@@ -168,3 +168,9 @@ def _calls_of_parsing(value: Any) -> int:
     finally:
         sys.setprofile(None)
     return events.count("call")
+
+
+@pytest.mark.parametrize("values", [[], [{"a": "ü"}, "b"], [{"a": "ü"}, {"b": parse("1e999")}]])
+def test_each_of_some_values_is_encoded_with_a_comma(values: list[Any]) -> None:
+    """So they are joined without a look at what they contain."""
+    assert [f"{encode(value)},".encode() for value in values] == encode_each(values)

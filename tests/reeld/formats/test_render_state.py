@@ -12,9 +12,10 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier
 from reeld.formats.body import RenderRequest
-from reeld.formats.encoded_turns import DIGEST_SIZE, Chunks, EncodedTurns, digest
+from reeld.formats.encoded_turns import DIGEST_SIZE, Chunks, EncodedTurn, EncodedTurns, digest
 from reeld.formats.render import render
 from tests.reeld.formats.histories import (
+    Json,
     call,
     entries_of,
     model,
@@ -143,6 +144,25 @@ def test_a_turn_is_encoded_with_a_comma() -> None:
 
     assert b'{"text":"x"},{"text":"xx"},' == encoded.data.read(0, 99)
     assert (2, [13, 14], [0, 13, 27]) == (encoded.count, list(encoded.sizes), encoded.offsets())
+
+
+def test_turns_are_appended_one_by_one_or_together() -> None:
+    """Turns of no, one and two items; nothing is appended if there are none."""
+    one_by_one, together = EncodedTurns(), EncodedTurns()
+    histories: list[list[Json]] = [[], [{"a": "ü"}], [{"b": 1}, {}]]
+    for seq, items in enumerate(histories, 1):
+        one_by_one.add(items, seq, is_user=seq == 2, can_begin=seq > 1)
+    together.add_all([])
+    together.add_all([
+        EncodedTurn([], 1, is_user=False, can_begin=False),
+        EncodedTurn([b'{"a":"\xc3\xbc"},'], 2, is_user=True, can_begin=True),
+        EncodedTurn([b'{"b":1},', b"{},"], 3, is_user=False, can_begin=True),
+    ])  # fmt: skip
+
+    for turns_ in (one_by_one, together):
+        assert b'{"a":"\xc3\xbc"},{"b":1},{},' == turns_.data.read(0, 99)
+        assert [11, 8, 3] == list(turns_.sizes)
+        assert ([0, 1, 2], [1, 2, 3], [0, 1, 0], [0, 1, 1]) == tuple(map(list, turns_.extents))
 
 
 def test_a_slice_of_turns_has_their_bytes_and_places() -> None:

@@ -1,7 +1,7 @@
 """Converts messages to a provider's items, one by one, without the repairs of a whole request."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
@@ -9,6 +9,7 @@ from reel.base.strict_json import Json, encode, parse
 from reel.base.values import is_clean
 from reel.said.item_forms import ITEM, check_of, item_json_from, texts_of
 from reeld.core.item_forms import place_of
+from reeld.formats.around_texts import Around, around_text
 from reeld.formats.format import Format
 from reeld.formats.model import HistorySettings, RenderContext, Turn
 from reeld.formats.repair import repair
@@ -205,18 +206,15 @@ def _results_are_plain(name: str) -> bool:
 class _Text(NamedTuple):
     """The JSON around a plain text in its item, and the keys that lead to the text there."""
 
-    before: str
-    after: str
+    around: Around
     place: tuple[str | int, ...]
 
 
 @cache
 def _text_around(name: str, role: str) -> _Text | None:
     """Return the JSON around every text of a role; ``None`` if that varies."""
-    one, other = "a text", 'another "text"'
-    before, _, after = _written_text(name, role, one).partition(encode(one))
-    is_same = _written_text(name, role, other) == f"{before}{encode(other)}{after}"
-    return _Text(before, after, _place_of(one, parse(f"{before}{encode(one)}{after}")) or ()) if is_same else None
+    around, one = around_text(partial(_written_text, name, role)), "a text"
+    return None if around is None else _Text(around, _place_of(one, parse(around.fill(one))) or ())
 
 
 def _place_of(text: str, value: Any) -> tuple[str | int, ...] | None:
@@ -232,17 +230,17 @@ def text_message(target: Format, item: Json) -> Json | None:
 
     Most items of the user's are. It is what the format's reader makes of it, in a fifth of the time.
     """
-    known = [(role, around) for role in _SPEAKERS if (around := _text_around(target.name, role))]
-    for role, around in known:
+    known = [(role, found) for role in _SPEAKERS if (found := _text_around(target.name, role))]
+    for role, found in known:
         text: Any = item
         try:
-            for key in around.place:
+            for key in found.place:
                 text = text[key]
         except (KeyError, IndexError, TypeError):
             continue
         if type(text) is not str or not is_clean(text) or not text.strip():
             continue
-        if encode(item) == f"{around.before}{encode(text)}{around.after}":
+        if encode(item) == found.around.fill(text):
             return {"role": role, "content": [{"type": "text", "text": text}]}
     return None
 
@@ -261,5 +259,5 @@ def _text_item(target: Format, message: Json) -> str | None:
     if len(blocks) != 1 or message["provider_metadata"] or blocks[0].keys() != _TEXT_KEYS:
         return None
     text: str = blocks[0]["text"]
-    around = _text_around(target.name, message["role"])
-    return None if around is None or not text.strip() else f"{around.before}{encode(text)}{around.after}"
+    found = _text_around(target.name, message["role"])
+    return None if found is None or not text.strip() else found.around.fill(text)

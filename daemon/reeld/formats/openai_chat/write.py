@@ -1,6 +1,6 @@
 """Writes turns and the prompt for Chat Completions: messages, each in its own role."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from reel.base.strict_json import Json
 from reel.providers.changes import Change
@@ -11,11 +11,12 @@ from reel.providers.openai import PROVIDER
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.model import AssistantTurn, Piece, RenderContext, Turn, UserTurn, is_thought
 from reeld.formats.openai import CACHE_BREAKPOINT, custom_tool_input
-from reeld.formats.openai_chat.dialect import Dialect
+from reeld.formats.openai_chat.dialect import Dialect, Reasoning
 from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.writing import by_message, with_error_prefix
 
+_METADATA = "provider_metadata"
 _OF_A_FILE = ("file_id", "file_data", "filename")
 _DETAILS = ("auto", "low", "high")
 # The assistant's text between results and the user's text (rules D10 and D12).
@@ -27,7 +28,7 @@ def write_turn(dialect: Dialect, turn: Turn, context: RenderContext) -> list[Jso
     """Convert a turn to messages: results directly after their calls, each message separate."""
     if isinstance(turn, UserTurn):
         return _user_turn(dialect, turn, context)
-    return list(_assistant(dialect, turn, context))
+    return _assistant(dialect, turn, context)
 
 
 def write_prompt(dialect: Dialect, prompt: Prompt, context: RenderContext) -> PromptPart:
@@ -61,6 +62,9 @@ def _results(dialect: Dialect, turn: UserTurn, context: RenderContext) -> tuple[
     shown: list[Json] = []
     follows = list(turn.pieces[:1])
     for result in turn.results:
+        if type(result.content) is str and not result.failed:  # nearly always
+            messages.append({"role": "tool", "tool_call_id": result.call.id, "content": result.content})
+            continue
         blocks = result.blocks
         texts = with_error_prefix(result, [block for block in blocks if block["type"] == "text"], context, PROVIDER)
         media = [_part(dialect, block) for block in blocks if block["type"] == "media"]
@@ -97,37 +101,45 @@ def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> 
     return {"role": role, "content": _content(dialect, blocks), **_name(dialect, pieces[0], context)}
 
 
-def _assistant(dialect: Dialect, turn: AssistantTurn, context: RenderContext) -> Iterator[Json]:
+def _assistant(dialect: Dialect, turn: AssistantTurn, context: RenderContext) -> list[Json]:
     """Return the assistant's messages; all calls are in the last one, which their results follow (rule C1)."""
+    messages: list[Json] = []
     if dialect.bridges and not turn.pieces and context.follows_results and not context.is_last:
         # Nothing is left of an answer to results, and the user speaks next.
         context.report.append(Change(None, None, "synthesized", _BRIDGED))
-        yield _NOTED
+        messages.append(_NOTED)
     calls = [piece for piece in turn.pieces if piece.block["type"] == "tool_call"]
-    pieces = [piece for piece in turn.pieces if piece.block["type"] != "tool_call"]
-    said = ([pieces] if pieces else []) if dialect.alternates else list(_messages(pieces))
+    pieces = [piece for piece in turn.pieces if piece.block["type"] != "tool_call"] if calls else turn.pieces
+    said = ([pieces] if pieces else []) if dialect.alternates else _messages(pieces)
     if calls and not (said and (dialect.alternates or _belongs(calls, said[-1]))):
         said.append([])
     in_loop = context.follows_results or bool(calls)
     for group in said:
         message = _assistant_message(dialect, group, calls if group is said[-1] else [], context)
-        yield _with_reasoning(dialect, message, group, calls, context, in_loop=in_loop)
+        if dialect.reasoning is not None:
+            message = _with_reasoning(dialect, dialect.reasoning, message, group, calls, context, in_loop=in_loop)
+        messages.append(message)
+    return messages
 
 
-def _messages(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+def _messages(pieces: list[Piece]) -> list[list[Piece]]:
     """Group the pieces of one message; one that is nothing but reasoning joins the next."""
+    if len(pieces) == 1:  # nearly always
+        return [pieces]
+    groups: list[list[Piece]] = []
     waiting: list[Piece] = []
     for group in by_message(pieces):
         waiting += group
         if not all(is_thought(piece.block) for piece in group):
-            yield waiting
+            groups.append(waiting)
             waiting = []
-    if waiting:
-        yield waiting
+    return [*groups, waiting] if waiting else groups
 
 
 def _belongs(calls: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
     """Whether a message has calls, or nothing but the reasoning that led to them."""
+    if pieces[-1].message_index == calls[0].message_index:  # nearly always
+        return True
     made = {call.message_index for call in calls}
     return all(is_thought(piece.block) for piece in pieces) or any(piece.message_index in made for piece in pieces)
 
@@ -150,14 +162,16 @@ def _assistant_message(
     # Null content is accepted only beside calls, a refusal or audio (rule C2); nothing else is left without a text.
     nothing = None if dialect.null_content else ""
     message: Json = {"role": "assistant", "content": _content(dialect, texts) if texts else nothing}
-    message |= _name(dialect, (pieces or calls)[0], context)
+    has_more = any(piece.message.get(_METADATA) for piece in (*pieces, *calls))
+    if has_more:
+        message |= _name(dialect, (pieces or calls)[0], context)
     if refusals:
         message["refusal"] = "\n".join(refusals)
     if sound is not None:
         message["audio"] = {"id": sound["audio"]["id"]}
     if calls:
         message["tool_calls"] = [_call(dialect, call, context, is_first=index == 0) for index, call in enumerate(calls)]
-    for group in by_message([piece for piece in (*pieces, *calls) if piece.metadata]):
+    for group in by_message([piece for piece in (*pieces, *calls) if piece.metadata]) if has_more else ():
         if kept := restore_keys(group[0].metadata, PROVIDER, _SIGNED):
             message |= _noted(dialect.message_keys(group[0].metadata, context.model), kept, group[0], context)
     return message
@@ -176,6 +190,7 @@ def _noted(sent: Json, kept: Json, piece: Piece, context: RenderContext) -> Json
 
 def _with_reasoning(
     dialect: Dialect,
+    reasoning: Reasoning,
     message: Json,
     pieces: Sequence[Piece],
     calls: Sequence[Piece],
@@ -184,15 +199,13 @@ def _with_reasoning(
     in_loop: bool,
 ) -> Json:
     """Return a message with the reasoning that led to it, if the server reads it (rule D3)."""
-    if dialect.reasoning is None:
-        return message
     thoughts = [piece for piece in pieces if is_thought(piece.block)]
-    if dialect.reasoning.in_loops_only and not (in_loop or context.past_reasoning):
+    if reasoning.in_loops_only and not (in_loop or context.past_reasoning):
         for piece in thoughts:
             context.note(piece, "dropped", f"{dialect.server} ignores reasoning outside of a tool loop")
         thoughts = []
     ids = {call.message["content"][call.block_index]["id"]: call.block["id"] for call in calls}
-    return dialect.reasoning.add(message, [piece.block for piece in thoughts], ids)
+    return reasoning.add(message, [piece.block for piece in thoughts], ids)
 
 
 def _is_refusal(block: Json) -> bool:
@@ -213,20 +226,23 @@ def _name(dialect: Dialect, piece: Piece, context: RenderContext) -> Json:
 def _call(dialect: Dialect, piece: Piece, context: RenderContext, *, is_first: bool) -> Json:
     """Return a call, in the kind in which it was made if the server has that kind."""
     block = piece.block
-    metadata = block.get("provider_metadata")
-    if restore_keys(metadata, PROVIDER, ("type",)) == {"type": "custom_tool_call"}:
+    metadata = block.get(_METADATA)
+    if metadata and restore_keys(metadata, PROVIDER, ("type",)) == {"type": "custom_tool_call"}:
         if dialect.is_openai:
             custom = {"name": block["name"], "input": custom_tool_input(block["arguments"])}
             return {"id": block["id"], "type": "custom", "custom": custom}
         context.note(piece, "downgraded", f"{dialect.server} has no custom tools; it is sent as a function call")
     function = {"name": block["name"], "arguments": arguments_as_text(block["arguments"])}
     beside: Json = dialect.call_keys(piece, context.model, is_first=is_first)
-    if kept := restore_keys(metadata, PROVIDER, _SIGNED):
+    if metadata and (kept := restore_keys(metadata, PROVIDER, _SIGNED)):
         _noted(beside, kept, piece, context)
     return {"id": block["id"], "type": "function", "function": function, **beside}
 
 
 def _content(dialect: Dialect, blocks: Sequence[Json]) -> str | list[Json]:
+    if len(blocks) == 1 and blocks[0]["type"] == "text" and _METADATA not in blocks[0]:  # nearly always
+        text: str = blocks[0]["text"]
+        return text
     return _joined(dialect, [_part(dialect, block) for block in blocks])
 
 
