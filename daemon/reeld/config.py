@@ -14,7 +14,7 @@ from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reel.daemon.address import config_file, standard_database, standard_socket
 from reel.daemon.database_url import has_password, is_url, printable
-from reel.touches.describing import Described, WrongTable, described
+from reel.touches.describing import Described, described
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.residency import IDLE, MAX_LIVE, MEMORY
@@ -257,8 +257,13 @@ def read_tools(path: str) -> Described:
     Raises:
         ArgumentTypeError: it cannot be read, or a table of a tool is wrong.
     """
+    tables = _tables(path).get(_TOOLS)
+    if tables is None:
+        return Described()
+    from reel.touches.tables import WrongTable  # noqa: PLC0415 - most describe none
+
     try:
-        return described(_tables(path).get(_TOOLS, {}))
+        return described(tables)
     except WrongTable as error:
         raise ArgumentTypeError(f"{path}: {error}") from error
 

@@ -47,6 +47,8 @@ CLIENTS_ADD = {"socket.sendall": 1, "socket.recv": 1}
 MOST_CALLS_OF_CLIENT = 55
 # Commits of an import of 1,000 short messages: one that creates the conversation, and one for each batch.
 MOST_COMMITS_OF_IMPORT = 6
+# Modules of reel's that the daemon imports before it listens: 217 were counted. Each takes 0.1 to 0.3 ms.
+MOST_IMPORTS = 225
 # What the newest messages of a conversation take that is not in memory.
 COLD_PAGE = {
     "SimpleQueue.put": 2,  # who has the name, and how its conversation stands
@@ -154,6 +156,14 @@ def test_a_lone_add_of_a_client(client: Client) -> None:
 
     assert CLIENTS_ADD == {name: called[name] for name in CLIENTS_ADD}
     assert called["Python"] <= MOST_CALLS_OF_CLIENT
+
+
+def test_imports() -> None:
+    """A start imports what nearly every daemon needs, and leaves the rest to the first call that needs it."""
+    code = "import sys, reeld.__main__; from reeld import app, config; print(*sys.modules)"
+    imported = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+
+    assert len([name for name in imported if name.split(".")[0] in ("reel", "reeld")]) <= MOST_IMPORTS
 
 
 def test_commits(client: Client, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+# Some modules of the daemon are imported when they are first needed; after an update they may be newer than the others.
+UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
 _NAME = "reeld"
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent.parent
 # The files by which pipx and uv know the environment of a program, and the command that installs into it again.

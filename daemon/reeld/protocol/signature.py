@@ -5,7 +5,7 @@ They are made from the classes of :mod:`reeld.protocol.params`, which declare th
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args
 
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
@@ -57,8 +57,9 @@ def declared(params: type[tuple[Any, ...]]) -> tuple[Param, ...]:
             not part of the parameter's name.
     """
     optional = getattr(params, "_field_defaults", {})
-    hints = get_type_hints(params, include_extras=True)
-    return tuple(Param(name.rstrip("_"), _converter(hint), name in optional) for name, hint in hints.items())
+    # They are types, not texts, so nothing has to be evaluated.
+    hints = params.__annotations__.items()
+    return tuple(Param(name.rstrip("_"), _converter(hint), name in optional) for name, hint in hints)
 
 
 def given(params: type[P], values: Sequence[Any]) -> P:

@@ -6,7 +6,7 @@ for its kind and its agent, so that FTS5 itself can restrict a search to them.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from reeld.search import touched, vocabulary
 from reeld.search.texts import blocks_of, text_of
@@ -17,8 +17,6 @@ from reeld.search.words import indexed
 # The kinds of events that have text. Their places are stored: an insertion needs a new version.
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
 _SPEAKERS = ("user", "assistant")
-# The kind, the content and the data of an event.
-Text: TypeAlias = tuple[str, str | None, str | None]
 
 
 def message_of(

@@ -25,8 +25,6 @@ from reeld.store.spans import NEWEST, Span, Walk
 
 # Seconds after which one part of a search yields to other jobs.
 _SECONDS = 0.03
-# Steps of SQLite between two checks whether anybody still waits.
-STEPS = 10_000
 # The clock may have been set back: how many milliseconds out of order times may be without a filter missing events. A
 # day, because clocks are set back by seconds or, after a wrong time zone, by hours; and to look through the ids of one
 # more day costs little.

@@ -6,7 +6,10 @@ of a hit is read from the log, which is attached read-only.
 
 Events are indexed in the order of their ids. The position is written in the same transaction as the words. So the index
 is complete up to that position, even if the process was killed.
+
+What reads events is imported when there are some: a daemon at rest needs none of it.
 """
+# ruff: noqa: PLC0415 - as above
 
 import os
 import sqlite3
@@ -23,8 +26,7 @@ from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
-from reeld.search.entries import Text, document_of, message_of
-from reeld.search.texts import text_of
+from reeld.search.texts import Text, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
 from reeld.store.connection import transaction
@@ -207,13 +209,17 @@ def fill(connection: sqlite3.Connection) -> Filled:
         Outdated: the index is of another log.
     """
     _cut_back(connection)
+    event, checksum = _progress(connection)
+    with reading_the_log():
+        newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
+    if newest <= event:
+        return Filled(event, False, touched.position(connection), trigrams.lacking(connection))
+    from reeld.search import entering
+
     ends = time.monotonic() + _SECONDS
     with transaction(connection):
-        event, checksum = _progress(connection)
-        with reading_the_log():
-            newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
         volume = volumes.last(connection)
-        if volume.is_full and event < newest:
+        if volume.is_full:
             volumes.merge(connection, volume)
             vocabulary.settle(connection, volumes.counts_of(volume.number))
             volumes.begin(connection, volume.number + 1, event + 1)
@@ -226,7 +232,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
             _count(connection, documents, [])
             if touched.position(connection) == event:
                 for message in batch.touching:
-                    touched.enter(connection, message)
+                    entering.enter(connection, message)
                 touched.move(connection, batch.event)
             event, checksum, more = batch.event, batch.checksum, batch.is_full
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
@@ -239,13 +245,16 @@ def fill_touches(connection: sqlite3.Connection) -> int:
     Raises:
         LogError: the log cannot be read.
     """
+    from reeld.search import entering
+    from reeld.search.entries import message_of
+
     last, ends = progress(connection), time.monotonic() + _SECONDS
     with transaction(connection), reading_the_log():
         event = last
         with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
             for number, row in enumerate(rows, 1):
                 if (message := message_of(*row)) is not None:
-                    touched.enter(connection, message)
+                    entering.enter(connection, message)
                 if number == _EVENTS or (not number % 16 and time.monotonic() > ends):
                     event = row[0]
                     break
@@ -298,6 +307,8 @@ class _Batch:
         Raises:
             LogError: the log cannot be read.
         """
+        from reeld.search.entries import document_of, message_of
+
         with reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
             for number, (*row, checksum) in enumerate(rows, 1):
                 self.event, self.checksum = row[0], checksum
@@ -346,6 +357,9 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     Raises:
         Storage: there is too little room; nothing has changed.
     """
+    from reeld.search import entering
+    from reeld.search.entries import document_of, message_of
+
     query = f"SELECT {_EVENT} FROM log.events WHERE id = ?"  # noqa: S608 - columns
     below = progress(connection) + 1
     # An array: the garbage collector would look at a million numbers in a list, which takes 40 ms each time.
@@ -366,7 +380,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
                 volumes.replace(connection, volume, documents, others)
                 trigrams.forget(connection, volume.number)
                 messages = [message for text in texts if (message := message_of(*text)) is not None]
-                touched.replace(connection, [row[0] for row in rows], messages)
+                entering.replace(connection, [row[0] for row in rows], messages)
                 _count(connection, others, documents)
                 if volume.number != last:
                     vocabulary.add(connection, _words_of(others))

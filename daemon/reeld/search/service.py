@@ -18,16 +18,15 @@ from pathlib import Path
 import anyio
 
 from reel.base.errors import Storage
+from reel.base.installation import UPDATED
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
-from reeld.search import finding, index, touched, trigrams
+from reeld.search import index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
-from reeld.search.edit_pages import EditPages
-from reeld.search.entries import Text
 from reeld.search.filler import Abandoned, Filler, end_orphans
-from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated
 from reeld.search.pauses import Pauses, pause_after
+from reeld.search.texts import Text
 from reeld.store.connection_thread import ConnectionThread, Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room, size_of
@@ -48,6 +47,8 @@ _READERS = 2
 # 11 per cent where every word was another one, with texts of 100 to 800 characters.
 _ROOM = 16 << 20
 _SHARE = 1 / 8
+# Steps of SQLite between two checks whether anybody still waits.
+_STEPS = 10_000
 _NO_OTHERS = Described()
 
 
@@ -89,8 +90,6 @@ class Search:
         self._descriptor = -1
         self._turn = anyio.Lock()
         self._filler = Filler(self.path, self._log, described)
-        self.pages = HitPages(self)
-        self.edits = EditPages(self)
 
     @property
     def behind(self) -> int:
@@ -120,6 +119,9 @@ class Search:
                 self._fail(error.message)
                 is_server = isinstance(error, LogError) and not self._store.is_file
                 await anyio.sleep(_SERVER_RETRY if is_server else _RETRY)
+            except ImportError:
+                self._fail(UPDATED)
+                await anyio.sleep(_RETRY)
             except MemoryError:
                 self._fail("there is not enough memory to fill the search index")
                 await anyio.sleep(_RETRY)
@@ -202,7 +204,7 @@ class Search:
             return False
         try:
             await self._writer.run(job)
-        except (OSError, sqlite3.Error, Storage) as error:
+        except (ImportError, OSError, sqlite3.Error, Storage) as error:
             log.warning("the search index %s is built again: %s", self.path, error)
             return False
         return True
@@ -383,7 +385,7 @@ class Search:
 
 
 def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:
-    connection.set_progress_handler(abandoned, finding.STEPS)
+    connection.set_progress_handler(abandoned, _STEPS)
     try:
         return job(connection)
     finally:

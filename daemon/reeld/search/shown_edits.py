@@ -8,9 +8,9 @@ from reel.base.light_typing import NamedTuple
 from reel.touches.reading import meant
 from reel.touches.touch import Touch
 from reeld.search.attached_log import log_of
+from reeld.search.entering import tools_of
 from reeld.search.finding import Paths
 from reeld.search.texts import blocks_of
-from reeld.search.touched import tools_of
 
 # Bytes of one text.
 MAX_TEXT = 64 << 10

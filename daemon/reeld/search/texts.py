@@ -6,7 +6,7 @@ searched.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from reel.base.strict_json import parse
 from reel.base.values import clean
@@ -15,6 +15,8 @@ from reel.said.kinds import ROLES
 from reel.said.records import read_row
 from reeld.core.events import data_of
 
+# The kind, the content and the data of an event.
+Text: TypeAlias = tuple[str, str | None, str | None]
 # Characters of one block, and of all blocks of an event.
 MAX_BLOCK = 256 << 10
 MAX_EVENT = 1 << 20

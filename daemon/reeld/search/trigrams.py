@@ -15,7 +15,6 @@ from contextlib import closing
 from itertools import islice
 from typing import TypeAlias
 
-from reeld.search.literals import folded
 from reeld.search.volumes import Volume, down_from
 from reeld.store.connection import transaction
 
@@ -129,6 +128,8 @@ def _is_enough(connection: sqlite3.Connection, after: int, last: int) -> bool:
 
 
 def _insert(connection: sqlite3.Connection, volume: Volume, first: int, last: int, texts: Sequence[str]) -> None:
+    from reeld.search.literals import folded  # noqa: PLC0415 - a daemon at rest makes none
+
     table = f"trigrams_{volume.number}"
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5 (text, content = '', columnsize = 0, detail = none,"

@@ -19,6 +19,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from reel.base.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
+from reel.base.installation import UPDATED
 from reel.wire.frames import Id
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.agent import Agent
@@ -44,9 +45,6 @@ _OVERTAKEN = (
     f"nothing was done: {_MOST_OVERTAKEN} times another daemon wrote to the agent first; retry when it writes less"
 )
 _BUG = "the request failed; the daemon's log has the reason"
-# Some handlers are imported when they are first called; after an update their modules may be newer than the loaded
-# ones.
-_UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
 
 
 class Dispatcher:
@@ -266,7 +264,7 @@ class Dispatcher:
             error = no_memory()
         elif not isinstance(error, ReelError):
             log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
-            error = Internal(_UPDATED if isinstance(error, ImportError) else _BUG)
+            error = Internal(UPDATED if isinstance(error, ImportError) else _BUG)
         call.answer(error)
 
     def settle(self, call: Call, outcome: Outcome) -> None:

@@ -15,18 +15,7 @@ from reeld.core.stage import Reply
 from reeld.protocol import converters, params
 from reeld.protocol.signature import AGENT, KEY, OPTIONS, P, Param, Signature, declared, given
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-from reeld.serving.handlers import (
-    appending,
-    async_call,
-    commands,
-    editing,
-    erasing,
-    late,
-    queries,
-    searching,
-    subscriptions,
-    together,
-)
+from reeld.serving.handlers import async_call, commands, erasing, late, on_demand, queries, subscriptions
 
 _ANY_AGENT = Param("agent", converters.string)
 
@@ -152,7 +141,7 @@ _ALL = (
         commands.add,
         "Add messages, or a provider's items, all or none",
     )._replace(may_create=True),
-    _command(params.Append, appending.append, "Append a stretch of a log as it is, all or none"),
+    _command(params.Append, on_demand.append, "Append a stretch of a log as it is, all or none"),
     _moving(params.Nothing, tree.clear, "Remove all messages; the system prompt stays"),
     _command(params.Clone, commands.clone, "Start a new agent from the current state, or from an earlier one"),
     _command(params.Mark, commands.mark, "Set a mark to rewind to"),
@@ -167,7 +156,7 @@ _ALL = (
         "commit",
         Signature((*declared(params.Commit), KEY)),
         "Carry out commands on several agents, all or none",
-        together.commit,
+        on_demand.commit,
         params.Commit,
         is_command=True,
         has_parts=True,
@@ -177,22 +166,22 @@ _ALL = (
     _command_on_any(params.Purge, erasing.purge, "Remove agents and their events, for good")._replace(may_be_gone=True),
     _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
     _plain(params.Gone, erasing.purged, "Tell which agents were purged"),
-    _plain(params.Agents, queries.agents, "List agents, the oldest or the most recently changed first"),
+    _plain(params.Agents, on_demand.agents, "List agents, the oldest or the most recently changed first"),
     _read(params.Described, queries.agent, "Describe an agent and its current state"),
-    _read(params.Nothing, queries.facts, "Describe an agent in lines for people"),
+    _read(params.Nothing, on_demand.facts, "Describe an agent in lines for people"),
     _read(params.Messages, queries.messages, "Read the current conversation, or an earlier state"),
-    _read(params.Answer, queries.answer, "Read the last answer, or the last code block of one"),
-    _read(params.History, queries.history, "Read the log, including what was cleared, rewound or undone"),
-    _plain(params.Histories, queries.histories, "Read the logs of several agents, one after the other"),
-    _read(params.State, queries.state, "Read the values that are kept beside the conversation"),
-    _read(params.Replay, queries.replay, "Rebuild the state from the log, and compare it with the live one"),
+    _read(params.Answer, on_demand.answer, "Read the last answer, or the last code block of one"),
+    _read(params.History, on_demand.history, "Read the log, including what was cleared, rewound or undone"),
+    _plain(params.Histories, on_demand.histories, "Read the logs of several agents, one after the other"),
+    _read(params.State, on_demand.state, "Read the values that are kept beside the conversation"),
+    _read(params.Replay, on_demand.replay, "Rebuild the state from the log, and compare it with the live one"),
     _plain(
         params.Search,
-        searching.search,
+        on_demand.search,
         "Find what was said in all conversations, including what was cleared or rewound",
     ),
-    _plain(params.Edits, editing.edits, "List what calls read, wrote and ran, the newest first"),
-    _plain(params.Hits, searching.hits, "Find what was said, and lay it out in lines for people"),
+    _plain(params.Edits, on_demand.edits, "List what calls read, wrote and ran, the newest first"),
+    _plain(params.Hits, on_demand.hits, "Find what was said, and lay it out in lines for people"),
     _read(params.Render, late.render, "Render the conversation as the body of a provider's request"),
     _command_on_any(params.Ingest, late.ingest, "Add a provider's response and its token usage")._replace(
         may_create=True
@@ -211,9 +200,9 @@ _ALL = (
     _plain(params.Unsubscribe, subscriptions.unsubscribe, "End a subscription", is_about_the_daemon=True),
     _read(params.Draft, subscriptions.draft, "Show subscribers a text that is being typed"),
     _plain(params.CallAsync, async_call.call_async, "Call a method; the reply comes as a push"),
-    _plain(params.Verify, late.verify, "Check the database file, the logs and the live states"),
+    _plain(params.Verify, on_demand.verify, "Check the database file, the logs and the live states"),
     _plain(params.Stats, queries.stats, "Return counters, sizes and latencies", is_about_the_daemon=True),
-    _plain(params.Backup, late.backup, "Write a copy of the database to a new file"),
+    _plain(params.Backup, on_demand.backup, "Write a copy of the database to a new file"),
     _plain(params.Nothing, queries.shutdown, "Finish what is in flight, commit and stop", is_about_the_daemon=True),
 )
 METHODS = {method.name: method for method in _ALL}

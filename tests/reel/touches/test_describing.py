@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reel.touches.describing import Described, WrongTable, described
+from reel.touches.describing import Described, described
 from reel.touches.reading import touches
-from reel.touches.tools import KNOWN
+from reel.touches.tables import WrongTable
 from reel.touches.touch import Touch
 from tests.reel.touches.blocks import call, result
 
@@ -39,7 +39,7 @@ def test_described_tools(name: str, arguments: dict[str, Any], expected: list[To
 
 def test_other_descriptions_are_told_apart() -> None:
     """The number of descriptions is the same for the same ones, whatever their order; without any it is 0."""
-    assert Described(KNOWN, 0) == described({})
+    assert Described() == described({})
     assert described(TABLES).digest == described(dict(reversed(TABLES.items()))).digest
     assert 1 == len({described(TABLES).digest} - {0, described({"load": {"read": "target"}}).digest})
 

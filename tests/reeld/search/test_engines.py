@@ -14,10 +14,10 @@ from reel.base.errors import InvalidParams
 from reeld.core.events import Event
 from reeld.search import edits, finding, hit_pages, patterns, planning, volumes
 from reeld.search.criteria import Criteria
-from reeld.search.edit_pages import EditPage
+from reeld.search.edit_pages import EditPage, EditPages
 from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Look
-from reeld.search.hit_pages import HitPage, Start
+from reeld.search.hit_pages import HitPage, HitPages, Start
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from reeld.search.scores import Freshness
@@ -119,7 +119,7 @@ async def answers(search: Search, query: str) -> list[Any]:
         wanted = Criteria(parsed, patterns=compiled(parsed.patterns))
     except InvalidParams as error:
         return [error.message]
-    pages = search.pages
+    pages = HitPages(search)
     found: list[HitPage] = [
         await pages.newest(wanted, 10, None, Look()),
         await pages.latest(wanted, 10, Place(1 << 60, 0), Look()),
@@ -132,11 +132,11 @@ async def answers(search: Search, query: str) -> list[Any]:
 
 async def touched(search: Search) -> list[EditPage]:
     """Return the edits of an index, in pages and by some criteria."""
-    pages = [await search.edits.newest(WantedEdits(), 7, END)]
+    pages = [await EditPages(search).newest(WantedEdits(), 7, END)]
     while pages[-1].next is not None:
-        pages.append(await search.edits.newest(WantedEdits(), 7, Spot(*map(int, pages[-1].next.split(".")))))
+        pages.append(await EditPages(search).newest(WantedEdits(), 7, Spot(*map(int, pages[-1].next.split(".")))))
     others = (WantedEdits("a.py"), WantedEdits(command="make"), WantedEdits("/p/a.py", frozenset({2})))
-    return [*pages, *[await search.edits.newest(wanted, 100, END) for wanted in others]]
+    return [*pages, *[await EditPages(search).newest(wanted, 100, END) for wanted in others]]
 
 
 @sampled

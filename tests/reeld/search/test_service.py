@@ -1,6 +1,7 @@
 """The connections of searches."""
 
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from reel.base.installation import UPDATED
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.service import Search, _interruptible
 from reeld.store.store import open_store
@@ -61,6 +63,26 @@ async def test_an_index_that_is_not_open(tmp_path: Path) -> None:
             tasks.cancel_scope.cancel()
 
         assert 0 < store.writer.newest == search.behind == search.touches_behind
+
+
+async def test_an_update_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If what reads events is no longer there, searching says why, and an erasure goes on."""
+    monkeypatch.setitem(sys.modules, "reeld.search.entering", None)
+    monkeypatch.delattr("reeld.search.entering", raising=False)
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        search = Search(store)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE):
+                await search.read(lambda connection: connection.execute("SELECT 1").fetchone())
+                async with search.without([1], {}):
+                    pass
+                await write(store, made(1, event(2, content="tape")))
+                while search.problem is None:
+                    await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+    assert UPDATED == search.problem
 
 
 def test_pauses() -> None:

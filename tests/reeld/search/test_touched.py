@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reel.touches.describing import described
-from reeld.search import edits, index, touched
+from reeld.search import edits, entering, index, touched
 from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Paths
 from reeld.search.shown_edits import Spot
@@ -263,7 +263,7 @@ def test_many_calls_of_others(rows: Rows, connection: sqlite3.Connection, monkey
 
 def test_a_call_of_many_hunks(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each change of a call is an edit, the first ones up to a limit; the last of them comes first."""
-    monkeypatch.setattr(touched, "MOST", 3)
+    monkeypatch.setattr(entering, "MOST", 3)
     changes = [{"oldText": f"{number}", "newText": "x"} for number in range(5)]
     called(rows, rows.agent(1), "edit", {"path": "a", "edits": changes})
     fill(connection)

@@ -11,7 +11,7 @@ from reel.base.errors import InvalidParams, NotFound, ReelError, TooLarge
 from reeld.serving import line_sheet, line_view
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
-from reeld.serving.handlers import subscriptions
+from reeld.serving.handlers import lines
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 from tests.reeld.serving.line_buffer import Buffer, State, laid_out
@@ -346,7 +346,7 @@ async def test_what_is_refused(connect: Connect, asked: dict[str, Any], error: t
 async def test_a_conversation_that_is_too_long(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that grows too long ends the subscription, and then the reason is told."""
     monkeypatch.setattr(line_view, "MOST_MESSAGES", 3)
-    monkeypatch.setattr(subscriptions, "MOST_MESSAGES", 3)
+    monkeypatch.setattr(lines, "MOST_MESSAGES", 3)
     peer, reader = connect(), connect()
     await peer.ask(*CONVERSATION)
     await reader.call("subscribe", {"agent": "demo", "view": "lines"})

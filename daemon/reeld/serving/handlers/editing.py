@@ -2,7 +2,9 @@
 
 from reeld.core.commands import not_found
 from reeld.protocol import params
+from reeld.search.edit_pages import EditPages
 from reeld.search.edits import END, WantedEdits
+from reeld.search.hit_pages import HitPages
 from reeld.search.shown_edits import Spot
 from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store import queries
@@ -19,7 +21,7 @@ def edits(services: Services, _call: Call, asked: params.Edits) -> Detached:
         unseen = await hidden(services.store, asked.without_tag)
         wanted = WantedEdits(asked.path, agents, unseen, asked.deed, asked.command, asked.texts)
         before = END if asked.after is None else Spot(*asked.after)
-        page = await services.search.edits.newest(wanted, asked.limit, before)
+        page = await EditPages(services.search).newest(wanted, asked.limit, before)
         following = {} if page.next is None else {"next": page.next}
         return {"edits": page.edits, "more": page.next is not None, **following, "behind": page.behind}
 
@@ -35,6 +37,6 @@ async def _agents(services: Services, asked: params.Edits) -> frozenset[int] | N
             raise not_found(asked.agent)
         agents = frozenset({profile.row})
     if asked.dirs is not None:
-        begun = frozenset(await services.search.pages.begun_in(asked.dirs))
+        begun = frozenset(await HitPages(services.search).begun_in(asked.dirs))
         agents = begun if agents is None else agents & begun
     return agents

@@ -1,10 +1,7 @@
-"""Handlers that are imported when they are first called.
+"""Handlers that need the formats of the providers, which are imported when one of them is first called.
 
-They need modules that the rest of the daemon does not: the formats of the providers, and the checks of a database.
-Importing these takes a fifth of the start-up time. The formats take longest, about 70 ms: a thread imports them, so
-that the daemon goes on serving.
+That takes about 70 ms: a thread does it, so that the daemon goes on serving.
 """
-# ruff: noqa: PLC0415 - that is what it is for
 
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
@@ -17,7 +14,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
 from reeld.core.open_calls import OpenCall
 from reeld.protocol import params
-from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Result, Services, Work
 
 _PACKAGE = "reeld.serving.handlers"
 # What has been imported; what is only in ``sys.modules`` may not be complete yet.
@@ -80,17 +77,3 @@ async def _import(name: str) -> ModuleType:
     if name not in _imported:
         _imported[name] = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.{name}")
     return _imported[name]
-
-
-def verify(services: Services, call: Call, asked: params.Verify) -> Detached:
-    """Check the database, the logs and the live states."""
-    from reeld.serving.handlers import database
-
-    return database.verify(services, call, asked)
-
-
-def backup(services: Services, call: Call, asked: params.Backup) -> Detached:
-    """Write a copy of everything that was committed, and check it."""
-    from reeld.serving.handlers import database
-
-    return database.backup(services, call, asked)

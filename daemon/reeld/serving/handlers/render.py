@@ -28,7 +28,7 @@ from reeld.formats.render import render as render_body
 from reeld.formats.render_state import RenderState
 from reeld.protocol.params import Render
 from reeld.serving.call import Call, Deferred, Result, Services
-from reeld.serving.handlers.queries import profile_of
+from reeld.serving.handlers.views import profile_of
 from reeld.serving.pages import is_message
 from reeld.serving.renderings import Asked
 from reeld.store import states

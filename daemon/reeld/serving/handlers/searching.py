@@ -8,9 +8,10 @@ from reel.said.kinds import ROLES
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.search.criteria import Criteria
+from reeld.search.edit_pages import EditPages
 from reeld.search.entries import KINDS
 from reeld.search.finding import Look
-from reeld.search.hit_pages import HitPage, Start
+from reeld.search.hit_pages import HitPage, HitPages, Start
 from reeld.search.patterns import compiled, is_expression
 from reeld.search.query import Filters, Query, parse_query
 from reeld.search.scores import Freshness
@@ -60,15 +61,15 @@ async def _page(services: Services, wanted: Criteria, asked: params.Search) -> H
     look = Look(size=asked.snippet, thinking=asked.thinking, whole=asked.candidates)
     first, *others = asked.after or (None,)
     if asked.order is None and not asked.candidates:
-        return await services.search.pages.newest(wanted, asked.limit, first, look)
+        return await HitPages(services.search).newest(wanted, asked.limit, first, look)
     # A pattern is looked for in every event with the words, not only in the best ones; so is a candidate. And without
     # words, nothing tells which hits are better.
     if asked.candidates or asked.order == "newest" or wanted.patterns or not wanted.query.groups:
         before = _END if first is None else Place(others[0] if others else _END.said, first)
-        return await services.search.pages.latest(wanted, asked.limit, before, look)
+        return await HitPages(services.search).latest(wanted, asked.limit, before, look)
     offset, now, *_ = [*others, 0, 0][:2] if others else (0, 0)
     fresh = Freshness(now or int(time.time() * 1000)) if asked.order == "fresh" else None
-    return await services.search.pages.best(wanted, asked.limit, Start(first, offset, fresh), look)
+    return await HitPages(services.search).best(wanted, asked.limit, Start(first, offset, fresh), look)
 
 
 def hits(services: Services, call: Call, asked: params.Hits) -> Detached:
@@ -100,11 +101,11 @@ async def _wanted(services: Services, query: Query, asked: params.Search) -> Cri
                 raise not_found(address)
             agents = _both(agents, frozenset() if profile is None else {profile.row})
     if tags := [*(asked.tags or {}).items(), *filters.tags]:
-        agents = _both(agents, await services.search.pages.tagged(tags))
+        agents = _both(agents, await HitPages(services.search).tagged(tags))
     if directories := [*(asked.dirs or ()), *filters.dirs]:
-        agents = _both(agents, await services.search.pages.begun_in(directories))
+        agents = _both(agents, await HitPages(services.search).begun_in(directories))
     for path in filters.files:
-        agents = _both(agents, await services.search.edits.agents_with(path))
+        agents = _both(agents, await EditPages(services.search).agents_with(path))
     kinds = None if asked.kinds is None else frozenset(KINDS).intersection(asked.kinds)
     if filters.roles:
         kinds = frozenset(kind for kind in (KINDS if kinds is None else kinds) if _ROLES.get(kind) in filters.roles)

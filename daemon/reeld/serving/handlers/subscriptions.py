@@ -1,12 +1,11 @@
 """The handlers for clients that follow a conversation live: subscribe, wait, draft."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Self
 
 import anyio
 
-from reel.base.errors import InvalidParams, TooLarge
+from reel.base.errors import InvalidParams
 from reel.base.wakeup import Signal
 from reel.wire.msgpack_codec import packer, unpack
 from reeld.agents.agent import Agent
@@ -14,10 +13,8 @@ from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.jobs import Job, Read
 from reeld.core.state import State
 from reeld.protocol import params
-from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
-from reeld.serving.handlers.queries import profile_of, view, waits_for
-from reeld.serving.line_view import MOST_MESSAGES, LineView
-from reeld.serving.pages import View
+from reeld.serving.call import Call, Detached, Result, Services, Work
+from reeld.serving.handlers.views import profile_of
 from reeld.serving.subscriptions import Subscription
 from reeld.store import history
 from reeld.wire.encoded import PackedList
@@ -42,51 +39,14 @@ def subscribe(services: Services, call: Call, agent: Agent | None, asked: params
         return {"sub": made.number, "head": head}
 
     if asked.view == "lines":
-        return _lines(services, call, agent, asked)
+        from reeld.serving.handlers.lines import subscribe_lines  # noqa: PLC0415 - only editors ask for lines
+
+        return subscribe_lines(services, call, agent, asked)
     if asked.at is not None:
         raise InvalidParams("at: only lines are of an earlier state; leave out at, or give since", field="at")
     if agent is None:
         return begin(None, services.registry.bus.newest)
     return Read(lambda state: {**begin(state.profile, state.profile.head), "agent": state.profile.uid}, call.answer)
-
-
-def _lines(services: Services, call: Call, agent: Agent | None, asked: params.Subscribe) -> Deferred:
-    """Push the conversation of an agent as lines, and then each change of it; one at a seq is only erased in."""
-    if agent is None:
-        raise InvalidParams("view: lines are those of one conversation; give its agent", field="view")
-    for field in ("since", "kinds", "time"):
-        if getattr(asked, field) is not None:
-            raise InvalidParams(f"{field}: lines begin with an empty buffer; leave out {field}, or view", field=field)
-
-    async def begin() -> Result:
-        shown = await view(services, agent, asked.at)
-        whose, number = shown.profile, shown.messages
-        if number > MOST_MESSAGES:
-            raise TooLarge(
-                f"view: the conversation has {number} messages, lines are pushed of {MOST_MESSAGES} at most;"
-                " read it with messages",
-                field="view",
-                limit=MOST_MESSAGES,
-            )
-
-        async def look() -> View:
-            return await view(services, await services.registry.find(whose.uid), asked.at)
-
-        async def waits() -> str:
-            return await waits_for(services, await services.registry.find(whose.uid))
-
-        kind = partial(LineView, is_past=asked.at is not None)
-        made = call.peer.subscriptions.make(kind, whose, look, waits, services.long_work)
-
-        def begin_pushing() -> None:
-            call.peer.subscriptions.begin(made, whose.head, live=False)
-            if asked.at is None:
-                services.drafts.show_to(made, whose.row)
-
-        call.then = begin_pushing
-        return {"sub": made.number, "head": whose.head, "agent": whose.uid}
-
-    return Deferred(begin)
 
 
 def unsubscribe(_services: Services, call: Call, asked: params.Unsubscribe) -> Result:
