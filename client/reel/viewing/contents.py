@@ -9,6 +9,7 @@ from reel.base.light_typing import NamedTuple
 from reel.exporting.story import Part, story
 from reel.reading.difference import Hunk
 from reel.reading.positions import FromEnd, split_name
+from reel.reading.unindexed import unindexed
 from reel.replies import AgentRow, HitsPage
 from reel.said.messages import Event, Message
 from reel.viewing.conversation import Piece
@@ -31,10 +32,11 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The results of a search."""
+    """The results of a search, and what could not be found because the index does not have it yet."""
 
     agents: list[AgentRow]
     page: HitsPage
+    late: str
 
 
 async def piece(client: Client, agent: str, first: int, last: int, at: int) -> Piece:
@@ -109,7 +111,7 @@ async def find(client: Client, query: str) -> Found:
     named = await client.agents(order="updated", details=True, limit=_FEW, query=query)
     ranks = client.server is not None and "ranking" in client.server.features
     page = await client.search(query, limit=_HITS, order="fresh" if ranks else None, wait=_PATIENCE if ranks else None)
-    return Found(named.agents, page)
+    return Found(named.agents, page, unindexed(page.behind, await client.stats()) if page.behind else "")
 
 
 async def comparison(client: Client, one: str, other: str) -> list[Hunk]:

@@ -59,12 +59,13 @@ def _row(row: AgentRow, current: str | None) -> str:
     )
 
 
-def found(rows: list[AgentRow], page: HitsPage) -> Iterator[str]:
+def found(rows: list[AgentRow], page: HitsPage, late: str = "") -> Iterator[str]:
     """Yield the results of a search.
 
     Args:
         rows: the agents whose names, titles or tags match.
         page: the messages found.
+        late: what could not be found because the index does not have it yet.
     """
     if rows:
         yield '<h2>Names and titles</h2>\n<ul class="agents">\n'
@@ -86,8 +87,8 @@ def found(rows: list[AgentRow], page: HitsPage) -> Iterator[str]:
         yield f'<p class="note">{PARTIAL.capitalize()}.</p>\n'
     if page.more:
         yield '<p class="note">There is more. Add a word to narrow it down.</p>\n'
-    if page.behind:
-        yield f'<p class="note">The index is behind: {page.behind:,} events cannot be found yet.</p>\n'
+    if late:
+        yield f'<p class="note">{late.capitalize()}.</p>\n'
 
 
 def _hit(hit: Hit) -> str:

@@ -206,7 +206,7 @@ class Site:
             rows = await contents.rows(self._client, after)
             return listed(rows.agents, current, rows.following)
         hits = await contents.find(self._client, query)
-        return found(hits.agents, hits.page)
+        return found(hits.agents, hits.page, hits.late)
 
 
 def _heading(text: str) -> str:

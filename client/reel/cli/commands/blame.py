@@ -19,6 +19,7 @@ from reel.cli.screen.blame_lines import blame_lines
 from reel.reading.branches import KINDS
 from reel.reading.standing import Standing
 from reel.reading.turns import newest_question
+from reel.reading.unindexed import unindexed
 from reel.reading.when_said import said_at
 from reel.reading.wording import count, flat, full_time
 from reel.said.media import media_in_short
@@ -49,7 +50,7 @@ def blame(ctx: Context) -> int:
     else:
         _show_line(ctx, path, found, number)
     if found.behind:
-        ctx.out.warn(f"the index is behind: {count(found.behind, 'event')} cannot be found yet; repeat it later")
+        ctx.out.warn(f"{unindexed(found.behind, ctx.client.stats())}; repeat it later")
     is_known = any(found.writers) if number is None else found.writers[number - 1] is not None
     if not is_known and not ctx.out.as_json:
         ctx.out.warn(_why_not(ctx, path, found, number))

@@ -6,7 +6,6 @@ import sys
 
 from reel.base.light_typing import TYPE_CHECKING
 from reel.cli.commands.shared.pager import paged
-from reel.cli.commands.shared.search_index import lacks
 from reel.cli.commands.shared.searches import as_people_read, more_by, pages, search_for
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -14,6 +13,7 @@ from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.hit_lines import around, heading, opening, snippet, title
 from reel.cli.screen.output import is_interactive
 from reel.reading.hits import PARTIAL, grouped
+from reel.reading.unindexed import unindexed
 from reel.reading.wording import age, full_time
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def search(ctx: Context) -> int:
     if is_partial:
         ctx.out.warn(PARTIAL)
     if behind:
-        ctx.out.warn(lacks(behind, ctx.client.stats()))
+        ctx.out.warn(f"{unindexed(behind, ctx.client.stats())}; repeat the search later")
     return OK if hits else REFUSED
 
 

@@ -19,6 +19,7 @@ from reel.cli.screen.hit_lines import opening
 from reel.cli.screen.keys import Key
 from reel.cli.screen.typed_screen import Screen
 from reel.reading.hits import PARTIAL
+from reel.reading.unindexed import unindexed
 
 if TYPE_CHECKING:
     from reel.cli.line.context import Context
@@ -90,7 +91,7 @@ class _Search:
         query, args = self._screen.query, self._ctx.args
         limit = args.limit or _HITS
         found: list[Hit] = []
-        behind, is_partial, problem = 0, False, ""
+        behind, is_partial, late, problem = 0, False, "", ""
         try:
             call = search_for(self._ctx, query, min(limit, _HITS), self._client)
             for page in pages(self._client, call) if query.strip() else ():
@@ -98,7 +99,8 @@ class _Search:
                 behind, is_partial = page.behind, bool(page.partial)
                 if len(found) >= min(limit, _HITS):
                     break
+            late = unindexed(behind, self._client.stats()) if behind else ""
         except (ReelError, UsageError) as error:
             problem = error.message
         self._answered = query
-        self._screen.answer(query, found, behind, problem or (PARTIAL if is_partial else ""))
+        self._screen.answer(query, found, problem or (PARTIAL if is_partial else ""), late)

@@ -8,7 +8,7 @@ from reel.cli.screen.keys import Key
 from reel.cli.screen.output import cut_line
 from reel.cli.screen.query_line import QueryLine
 from reel.reading.hits import grouped
-from reel.reading.wording import age, count, cut
+from reel.reading.wording import age, cut
 
 if TYPE_CHECKING:
     from reel.cli.screen.output import Line
@@ -46,12 +46,18 @@ class Screen:
         else:
             self._line.press(key)
 
-    def answer(self, query: str, hits: list[Hit], behind: int, problem: str) -> None:
-        """Take the answer to a query."""
+    def answer(self, query: str, hits: list[Hit], problem: str, late: str) -> None:
+        """Take the answer to a query.
+
+        Args:
+            query: the query.
+            hits: what was found.
+            problem: why not all was found that the index has.
+            late: what the index does not have yet.
+        """
         self.hits = [hit for group in grouped(hits) for hit in group]
         self._index = 0
         nothing = f"no matches for {query}" if query.strip() and not hits else ""
-        late = f"the index is behind: {count(behind, 'event')} cannot be found yet" if behind else ""
         self.note = problem or nothing or late
 
     def lines(self, width: int, height: int) -> list[Line]:

@@ -10,7 +10,8 @@ from reel.mcp.answers.answer import Answer, beginning, size
 from reel.mcp.tools.arguments import Arguments, ToolError, no_cursor, shown
 from reel.mcp.tools.desk import Desk
 from reel.reading.hits import grouped
-from reel.reading.wording import count, flat, safe, utc_minute
+from reel.reading.unindexed import unindexed
+from reel.reading.wording import flat, safe, utc_minute
 from reel.replies import Hit, HitsPage
 
 _HITS = 12
@@ -53,16 +54,17 @@ async def search(desk: Desk, given: Arguments) -> Answer:
         raise ToolError("query of search is empty: give words that were said, or call conversations for a list")
     cursor, limit = given.text("cursor") or None, given.number("limit", 1, _MOST_HITS) or _HITS
     page = await _find(desk, asked, cursor, limit)
+    late = unindexed(page.behind, await desk.client.stats()) if page.behind else ""
     where, words = desk.where(everywhere=asked.everywhere), beginning(shown(asked.query), _QUERY)
     if not page.hits:
         return Answer(
             (
                 f"Nothing {'more ' if cursor else ''}was found {where} for {words}.",
-                *limits(page._replace(instead=None, partial=None)),
+                *limits(page._replace(instead=None, partial=None), late),
                 _what_else(desk, everywhere=asked.everywhere),
             )
         )
-    before = (f"Hits {where} for {words}, the best first.", *limits(page))
+    before = (f"Hits {where} for {words}, the best first.", *limits(page, late))
     room = Answer(before, after=(_how(asked, page.hits), asked.following("0" * _CURSOR))).room(given.budget)
     hits = _fitting(desk, page.hits, room)
     if len(hits) < len(page.hits):  # the cursor is that of a page of this length
@@ -72,14 +74,19 @@ async def search(desk: Desk, given: Arguments) -> Answer:
     return Answer(before, "\n".join(lines), (_how(asked, hits), *more))
 
 
-def limits(page: HitsPage) -> Iterator[str]:
-    """Yield how hits differ from what was asked for."""
+def limits(page: HitsPage, late: str) -> Iterator[str]:
+    """Yield how hits differ from what was asked for.
+
+    Args:
+        page: the hits.
+        late: what the index does not have yet.
+    """
     for word, others in (page.instead or {}).items():
         yield f"Nothing has {shown(beginning(word, _TITLE))}: hits for {' and '.join(map(shown, others))}."
     if page.partial:
         yield "Very many messages have these words, and only the newest were ranked: add a rarer word for older ones."
-    if page.behind:
-        yield f"The index is behind: {count(page.behind, 'event')} cannot be found yet; search again later."
+    if late:
+        yield f"{late.capitalize()}; search again later."
 
 
 async def _find(desk: Desk, asked: _Asked, cursor: str | None, limit: int) -> HitsPage:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.commands.shared.search_index import lacks, wait_until_found
+from reel.cli.commands.shared.search_index import wait_until_found
 
 
 @pytest.mark.parametrize(("problem", "patience"), [(None, 0.0), ("no room", 1e9)])
@@ -19,16 +19,3 @@ def test_what_others_write_is_not_waited_for() -> None:
     wait_until_found(lambda: next(figures), 1e9)
 
     assert [behind[3]] == list(figures)
-
-
-@pytest.mark.parametrize(
-    ("behind", "expected"),
-    [
-        (1, "the index is behind: 1 event cannot be found yet; repeat the search later"),
-        (1500, "the search index is being built: 500 of 2,000 events could be found; repeat the search later"),
-        (2001, "the search index is being built: 0 of 2,000 events could be found; repeat the search later"),
-    ],
-)
-def test_what_a_search_could_not_find(behind: int, expected: str) -> None:
-    """An index that lacks more than it has is being built, which takes longer than to catch up."""
-    assert expected == lacks(behind, {"search_indexed": 1900, "search_behind": 100})

@@ -38,7 +38,7 @@ def screen(*hits: Hit, query: str = "tape") -> Screen:
     """Return a screen with the answer to a query."""
     made = Screen()
     made.press(query)
-    made.answer(query, list(hits), 0, "")
+    made.answer(query, list(hits), "", "")
     return made
 
 
@@ -73,7 +73,7 @@ def test_editing_the_query() -> None:
         assert query == made.query
     made.press(Key.PAGE_DOWN)
     assert hit() == made.chosen
-    made.answer("", [], 0, "")
+    made.answer("", [], "", "")
     made.press(Key.UP)
 
     assert made.chosen is None
@@ -83,11 +83,11 @@ def test_the_last_line_says_what_is_wrong() -> None:
     """The last line says that nothing was found, what is wrong, or that the index is behind; else it helps."""
     made = screen(query="zebra")
     assert "no matches for zebra" == texts(made)[-1]
-    made.answer("zebra", [], 0, "not_running: away")
+    made.answer("zebra", [], "not_running: away", "")
     assert "not_running: away" == texts(made)[-1]
-    made.answer("zebra", [hit()], 2, "")
-    assert "the index is behind: 2 events cannot be found yet" == texts(made)[-1]
-    made.answer("zebra", [hit()], 0, "")
+    made.answer("zebra", [hit()], "", "the search index is late")
+    assert "the search index is late" == texts(made)[-1]
+    made.answer("zebra", [hit()], "", "")
     assert texts(made)[-1].startswith("Enter opens")
 
 

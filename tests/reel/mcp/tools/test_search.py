@@ -227,12 +227,12 @@ async def test_what_is_private(daemon: Daemon, client: Client, ask: Asker) -> No
 def test_how_hits_differ_from_the_query() -> None:
     """An answer says which word nobody used and what it has hits for, and that not all with the words were ranked."""
     page = HitsPage([], more=False, behind=1200, partial=True, instead={"okapy": ["okapi", "okapis"]})
-    instead, partial, behind = limits(page)
+    instead, partial, behind = limits(page, "the search index is late")
 
     assert "Nothing has 'okapy': hits for 'okapi' and 'okapis'." == instead
     assert partial.startswith("Very many messages have these words")
-    assert "The index is behind: 1,200 events cannot be found yet; search again later." == behind
-    assert [] == list(limits(HitsPage([], more=False, behind=0)))
+    assert "The search index is late; search again later." == behind
+    assert [] == list(limits(HitsPage([], more=False, behind=0), ""))
 
 
 async def test_a_name_with_a_secret(daemon: Daemon, client: Client) -> None:

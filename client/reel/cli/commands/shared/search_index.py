@@ -4,28 +4,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reel.reading.wording import count
-
 # Seconds that a command waits at most. The index has new events about 0.2 s after their commit. After a large import or
 # while it is built, it takes longer, and `reel search` then says how many events it lacks.
 PATIENCE = 2.0
 # Seconds between two looks. No event says that the index has grown, and no request waits for it: one would be in the
 # protocol for the last moment of a command that usually looks five times, for 1.5 ms each with a thousand agents.
 _POLL = 0.05
-
-
-def lacks(behind: int, stats: dict[str, Any]) -> str:
-    """Return a sentence that says how many events a search could not find.
-
-    Args:
-        behind: how many events the index did not have when the search began.
-        stats: the daemon's figures.
-    """
-    newest = stats["search_indexed"] + stats["search_behind"]
-    if behind * 2 > newest:
-        found = f"{max(newest - behind, 0):,} of {count(newest, 'event')} could be found"
-        return f"the search index is being built: {found}; repeat the search later"
-    return f"the index is behind: {count(behind, 'event')} cannot be found yet; repeat the search later"
 
 
 def wait_until_found(stats: Callable[[], dict[str, Any]], patience: float) -> None:
