@@ -32,9 +32,8 @@ def edit_line(edit: Edit, told: Callable[[int], str]) -> Line:
 def deed(done: Edit | Touch, directory: str) -> Line:
     """Return what was done to which file, or with which command; a path below the directory is shown relative to it."""
     if done.deed == "ran":
-        ended: Line = (
-            [] if done.status is None else [(f"  exit status {done.status}", "error" if done.status else "dim")]
-        )
+        # That a command succeeded goes without saying: nearly all did.
+        ended: Line = [(f"  exit status {done.status}", "error")] if done.status else []
         return [("ran".ljust(_WIDEST), "call"), f"  {_begun(done.command or '')}", *ended]
     path = done.path.removeprefix(f"{directory}/")
     return [(done.deed.ljust(_WIDEST), "call"), f"  {path}"]
