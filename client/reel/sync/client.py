@@ -141,9 +141,10 @@ class Client(Methods):
             return self._server is server is not None and self._connection is not None and self._connection.is_quiet
 
     def fingerprint(self, server: "Hello | None", agent: str) -> "Fingerprint | None":
-        """Return numbers that change with an agent, without a request: if they are the same later, nothing changed.
+        """Return numbers that change when an agent does; no request is needed to read them.
 
-        Take them before the request whose reply they stand for. They also change with the meaning of names.
+        Read them before the conversation itself. If they are the same later, so is the conversation. They change as
+        well when any agent is renamed, created, killed, revived or purged.
 
         Args:
             server: what :attr:`server` was on the connection; on another one, numbers have another meaning.

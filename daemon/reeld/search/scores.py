@@ -114,16 +114,16 @@ class _Alike(NamedTuple):
     """Events that have each thing sought as often.
 
     Args:
-        least: what the highest score that any of them may have is below zero: a heap has the lowest first.
-        newest: what the id of the newest of them is below zero.
+        minus_highest: the highest score that any of them may have, with a minus: a heap has the lowest first.
+        minus_newest: the id of the newest of them, with a minus.
         times: how often they have the things sought.
         events: their ids; the newest first if they are about as long.
         is_talk: whether they are talk, or may be.
         are_as_long: whether they are about as long, were said at about the same time, and all are talk or none.
     """
 
-    least: float
-    newest: int
+    minus_highest: float
+    minus_newest: int
     times: int
     events: Sequence[int]
     is_talk: bool
@@ -166,12 +166,12 @@ def best(formula: Formula, counts: Iterable[Mapping[int, int]], source: Source, 
         while heap and len(some) < at_once:
             first = heappop(heap)
             if len(found) == limit and first[:2] > (-found[-1].score, -found[-1].event):
-                if first.least > -found[-1].score:
+                if first.minus_highest > -found[-1].score:
                     heap.clear()
             elif first.are_as_long:
                 some.update(dict.fromkeys(first.events[:at_once], first))
                 if later := first.events[at_once:]:
-                    heappush(heap, first._replace(newest=-later[0], events=later))
+                    heappush(heap, first._replace(minus_newest=-later[0], events=later))
             else:
                 for each in _by_length(formula, first, source):
                     heappush(heap, each)

@@ -128,13 +128,12 @@ class Conversation:
             self.writer.describe()
 
     def _say(self, said: Said) -> None:
-        if said.role == "system" and self._is_noted(said.parts[-1]):
-            self.known += 1
-            return
-        if said.role == "system":
-            said = self._prompt_in_log(said)
-        if said.role != "system" or self._takes_prompt(said):
+        if said.role != "system":
             self._read(said)
+        elif self._is_noted(said.parts[-1]):
+            self.known += 1
+        elif self._takes_prompt(prompt := self._prompt_in_log(said)):
+            self._read(prompt)
 
     def _prompt_in_log(self, prompt: Said) -> Said:
         """Return a prompt with the id that it has in the log, if the conversation begins there with the same words.

@@ -74,8 +74,8 @@ class Versions:
         """
         for event in events:
             role = ROLES.get(event["kind"])
-            is_new = role is not None and event["client"] == CLIENT and event.get("ref")
-            if role is not None and is_new and place_of(event) not in self._messages:
+            is_imported = event["client"] == CLIENT and event.get("ref")
+            if role is not None and is_imported and place_of(event) not in self._messages:
                 self._take(log, event, role)
 
     def _take(self, log: str, event: Any, role: str) -> None:

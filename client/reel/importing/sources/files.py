@@ -253,7 +253,7 @@ class JsonLines(ABC):
         """Yield the steps of a record, and count it."""
 
     def miss(self, _line: Line) -> None:
-        """Take note of a line of which nothing could be read. What numbers its records counts it as one."""
+        """Take note of a line of which nothing could be read. A reader that numbers records counts it as one."""
         return
 
     def end(self) -> Iterator[Step]:

@@ -51,7 +51,7 @@ def records_with(ctx: Context, agent: str, words: frozenset[str], *kinds: str) -
 
 
 def are_in_title(words: frozenset[str], title: str) -> bool:
-    """Return whether a title says what some words say, or a part of it."""
+    """Return whether a title is a part of what was said, or has all of it."""
     line = " ".join(title.split())
     return len(line) >= _SHORTEST and any(line in said or said in line for said in (" ".join(w.split()) for w in words))
 

@@ -91,8 +91,8 @@ class LogImporter:
         there = text_in(about, "id") or text_in(first.event, "agent")
         self._agents.setdefault(there, "")
         similar = self._match(_names(about, first.event), there, reading)
-        found = similar.row if similar is not None and similar.agrees else None
-        about = self._masking.agent(about if similar is None else similar.agent(about))
+        found = similar.row if similar.agrees else None
+        about = self._masking.agent(similar.agent(about))
         replay = Replay(
             self._pipeline,
             source.path,
@@ -120,7 +120,7 @@ class LogImporter:
         self.totals.messages += replay.added
         if found is None:
             self.totals.new += 1
-            if similar is not None:
+            if similar.redacted:
                 reading.counts.set_aside(len(similar.redacted), REDACTED)
             if name and name not in _names(about, first.event):
                 self.totals.beside.append((text_in(about, "name"), name))
@@ -129,12 +129,12 @@ class LogImporter:
             self.totals.grown += replay.head > begun
             self.totals.unchanged += replay.head == begun
 
-    def _events(self, reading: LogFile, similar: Match | None) -> Iterator[Logged]:
+    def _events(self, reading: LogFile, similar: Match) -> Iterator[Logged]:
         """Yield the events of a log without their secrets, or as they are, and without what was redacted here."""
         for event, line in reading.events():
-            yield Logged(self._masking.event(event if similar is None else similar.event(event)), line)
+            yield Logged(self._masking.event(similar.event(event)), line)
 
-    def _make(self, replay: Replay, reading: LogFile, about: Json, similar: Match | None) -> str:
+    def _make(self, replay: Replay, reading: LogFile, about: Json, similar: Match) -> str:
         """Create the agent with its first command, and return its name."""
         source, at = source_of(about)
         if source and (parent := self._find(source)):
@@ -199,13 +199,13 @@ class LogImporter:
         except NotFound:
             return False
 
-    def _match(self, names: set[str], ident: str, reading: LogFile) -> Match | None:
+    def _match(self, names: set[str], ident: str, reading: LogFile) -> Match:
         """Return the agent of this log, of its id or one of its names; else one that has redacted some of it."""
         rows = [self._rows[ident]] if ident in self._rows else []
         rows += (
             row for name in sorted({name.partition("@")[0] for name in names}) for row in self._named.get(name, ())
         )
-        beside: Match | None = None
+        beside = Match()
         for row in rows:
             here = chain.from_iterable(
                 page.events for page in self._pipeline.pages(requests.history(row.id, inherited=True))
@@ -213,7 +213,7 @@ class LogImporter:
             found = match(row, reading.events(), here)
             if found.agrees:
                 return found
-            if found.redacted and (beside is None or max(found.redacted) > max(beside.redacted)):
+            if max(found.redacted, default=0) > max(beside.redacted, default=0):
                 beside = found
         return beside
 

@@ -5,6 +5,7 @@ redacted, also if the log has gone on elsewhere and becomes another agent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
@@ -26,14 +27,14 @@ class Match(NamedTuple):
     """What an agent has of a log.
 
     Args:
-        row: the agent.
+        row: the agent; ``None`` if no agent has any of it.
         agrees: whether its log is a prefix of the other, or the reverse.
         redacted: the events that both have and that were redacted here, by their seqs.
     """
 
-    row: AgentRow
-    agrees: bool
-    redacted: Mapping[int, Any]
+    row: AgentRow | None = None
+    agrees: bool = False
+    redacted: Mapping[int, Any] = MappingProxyType({})
 
     def event(self, event: Json) -> Json:
         """Return an event of the log as it is here, if it was redacted."""
@@ -42,6 +43,8 @@ class Match(NamedTuple):
 
     def agent(self, about: Json) -> Json:
         """Return the facts about the agent, with a title and tags as they are here if they were redacted."""
+        if self.row is None:
+            return about
         title = self.row.title or ""
         redacted = {name: value for name, value in self.row.tags.items() if has_marker(value)}
         return {
