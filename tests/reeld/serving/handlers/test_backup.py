@@ -1,8 +1,10 @@
 """The method ``backup``: where it writes, and which paths it refuses."""
 
+import re
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from reel.base.errors import InvalidParams, Storage
@@ -22,12 +24,30 @@ async def test_what_was_asked_for_before_is_in_it(connect: Connect, tmp_path: Pa
     assert [(None,), ("hi",)] == query(path, "SELECT content FROM events ORDER BY id")
 
 
-async def test_a_copy_that_cannot_be_checked(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def _refuse_thread(*_: object, **__: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    ("python", "says"),
+    [
+        ("/missing/python", "cannot be checked: /missing/python: No such file or directory"),
+        ("", f"cannot be checked: {sys.executable}: can't start new thread"),
+        ("/bin/echo", "was not checked: the process printed something else: "),
+        ("/bin/false", "was not checked: the process ended with status 1"),
+    ],
+)
+async def test_a_copy_that_cannot_be_checked(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str, says: str
+) -> None:
     """A copy gets its name only after it was checked; nothing is left of one that cannot be."""
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "no-python"))
+    if python:
+        monkeypatch.setattr(sys, "executable", python)
+    else:  # the system allows no more, of processes or of the thread that starts one
+        monkeypatch.setattr(anyio, "open_process", _refuse_thread)
     peer, before = connect(), names(tmp_path)
 
-    with pytest.raises(Storage, match=r"cannot be checked: .*No such file or directory"):
+    with pytest.raises(Storage, match=re.escape(says)):
         await peer.call("backup", str(tmp_path / "copy.db"))
     assert before == names(tmp_path)
 
