@@ -157,7 +157,8 @@ class Format(NamedTuple):
         why_invalid: why ``extra`` cannot be sent to a model, with a history that ends in such a tool loop (``None``: in
             none).
         caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
-        server_state: state in an assistant's message that the next request must name at the top, such as a container.
+        server_state: state in an assistant's message that the next request must name at the top, such as a container;
+            ``None`` if there never is any.
         continue_state: the top of a body that names such a state, at a time in seconds since 1970, and what is reported
             about it: an action and its reason.
         resumable: whether a turn that ends in a call of a server's tool is sent unchanged, to be continued.
@@ -206,7 +207,7 @@ class Format(NamedTuple):
     )
     why_invalid: Callable[[Json, LoopThinking | None, str | None], str | None] = lambda _extra, _loop, _model: None
     caching: Caching | None = None
-    server_state: Callable[[Json], Json | None] = _nothing
+    server_state: Callable[[Json], Json | None] | None = None
     continue_state: Callable[[Json, Json, float], tuple[Json, Notice | None]] = lambda extra, _state, _now: (
         extra,
         None,

@@ -86,6 +86,11 @@ class CallResult(NamedTuple):
         return self.content if type(self.content) is list else [{"type": "text", "text": self.content}]
 
     @property
+    def text(self) -> str | None:
+        """The content of a result that is not an error and only a text, as most are; ``None`` of any other."""
+        return self.content if type(self.content) is str and not self.failed else None
+
+    @property
     def metadata(self) -> Json:
         """The ``provider_metadata`` of the result block."""
         metadata: Json = (self.piece.block.get("provider_metadata") if self.piece else None) or {}

@@ -218,6 +218,8 @@ def _settle(
 
 def _server_state(messages: Sequence[Json], target: Format) -> ServerState | None:
     """Return the newest server state that some messages mention."""
+    if target.server_state is None:
+        return None
     for message in reversed(messages):
         if message["role"] == "assistant" and (value := target.server_state(message)) is not None:
             return ServerState(message["seq"], value)
@@ -264,19 +266,19 @@ def _write(
         binding: for a model that binds its thinking.
         before: the turns before these.
     """
-    around = around_turns(target, context, len(exchanges))
+    asked, answered = around_turns(target, context, len(exchanges))
     # The turns that are not appended yet.
     new: list[EncodedTurn] = []
     for user, assistant, changes, seq, continues_server_tool in exchanges:
         context.report, context.follows_results = changes, False
-        if user.text is not None and around.asked is not None:
-            new.append(new_tuple(EncodedTurn, ([around.asked.sent(user.text)], seq, True, True)))
+        if (text := user.text) is not None and asked is not None:
+            new.append(new_tuple(EncodedTurn, ([asked.sent(text)], seq, True, True)))
         else:
             _write_turn(user, seq, new, turns, context, target, can_begin=not user.results, before=None)
             context.follows_results = bool(user.results) and not user.pieces
         can_begin = not continues_server_tool
-        if assistant.text is not None and around.answered is not None:
-            new.append(new_tuple(EncodedTurn, ([around.answered.sent(assistant.text)], seq, False, can_begin)))
+        if (text := assistant.text) is not None and answered is not None:
+            new.append(new_tuple(EncodedTurn, ([answered.sent(text)], seq, False, can_begin)))
         else:
             if binding is not None:
                 _append(new, turns)

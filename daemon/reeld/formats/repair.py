@@ -138,13 +138,14 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     report: list[Change] = []
     user = repair_user_turn(group, state, rules, report)
     assistant = repair_assistant_turn(group, state, rules, report)
-    if not user.results:
+    results, pieces = user.results, assistant.pieces
+    if not results:
         state.loop = None
-    if assistant.pieces:
-        thinks = assistant.text is None and is_thought(assistant.pieces[0].block)
+    if pieces:
+        thinks = assistant.text is None and is_thought(pieces[0].block)
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     said = group.user or group.assistant
-    seq = said[0]["seq"] if said else user.results[0].call.seq
+    seq = said[0]["seq"] if said else results[0].call.seq
     continues = bool(rules.tools.continuing) and rules.continues_server_tool(number)
     return new_tuple(Exchange, (user, assistant, report, seq, continues))
 

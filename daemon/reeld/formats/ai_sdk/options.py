@@ -9,6 +9,7 @@ from typing import Any
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.metadata import preserve_keys, restore_key
+from reel.providers.roles import THOUGHTS
 
 PROVIDER = "ai-sdk"
 # The key under which a whole map is kept with a block or a message.
@@ -99,6 +100,8 @@ def _merged(known: Json, kept: Json) -> Json:
 def written_options(block: Json) -> Json:
     """Return the options of a part as keys: the original ones, else those derived from its block."""
     metadata = block.get("provider_metadata") or {}
+    if not metadata and block["type"] not in THOUGHTS:  # nearly always
+        return {}
     kept = restore_key(metadata, str(metadata.get("provider")), KEPT)
     options = kept if are_options(kept) else derived_options(block)
     return {KEPT: options} if options else {}

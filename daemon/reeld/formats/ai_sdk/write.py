@@ -76,6 +76,8 @@ def _reasoning(item: Json) -> Json:
 
 def _result(result: CallResult, context: RenderContext) -> Json:
     about = {"type": "tool-result", "toolCallId": result.call.id, "toolName": result.call.name}
+    if not result.metadata:  # nearly always
+        return {**about, "output": _output(result, context)}
     options = restore_key(result.metadata, PROVIDER, "outputOptions")
     kept = {KEPT: options} if options and are_options(options) else {}
     block = result.piece.block if result.piece is not None else {"type": "tool_result"}
@@ -84,6 +86,8 @@ def _result(result: CallResult, context: RenderContext) -> Json:
 
 def _output(result: CallResult, context: RenderContext) -> Json:
     """Return the output of a tool, in its original kind if that still fits (rule V3)."""
+    if (said := result.text) is not None and not result.metadata:  # nearly always
+        return {"type": "text", "value": said}
     if any(block["type"] != "text" for block in result.blocks):
         blocks = with_error_prefix(result, result.blocks, context, PROVIDER)
         return {"type": "content", "value": [part for block in blocks for part in _content(block)]}

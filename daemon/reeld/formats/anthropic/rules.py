@@ -311,7 +311,8 @@ def is_continuing(thread: Any) -> bool:
 
 def container_of(message: Json) -> Json | None:
     """Return the container in which the tools of an answer ran (rule A14)."""
-    found = restore_key(message.get("provider_metadata"), PROVIDER, "container")
+    metadata = message.get("provider_metadata")
+    found = restore_key(metadata, PROVIDER, "container") if metadata else None
     return found if type(found) is dict and type(found.get("id")) is str else None
 
 

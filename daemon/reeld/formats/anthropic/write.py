@@ -126,8 +126,9 @@ def _result(result: CallResult, context: RenderContext) -> Json:
     if result.failed and not written["content"]:
         written["content"] = PLACEHOLDER
         context.note(result.piece, "synthesized", "a failed result cannot be empty")
-    written |= own_keys(result.piece.block, "tool_result")
-    _note_breakpoint(written, result.piece, context)
+    if "provider_metadata" in result.piece.block:
+        written |= own_keys(result.piece.block, "tool_result")
+        _note_breakpoint(written, result.piece, context)
     return written
 
 

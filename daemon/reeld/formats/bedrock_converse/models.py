@@ -1,6 +1,7 @@
 """How the models behind Converse differ: the API is the same, but each model has its own restrictions."""
 
 import re
+from functools import lru_cache
 
 from reel.base.strict_json import Json
 
@@ -18,22 +19,28 @@ _MIXING = re.compile(r"claude-[a-z]+-[4-9]|openai\.gpt")
 # Models that refuse text beside calls.
 _PARTING = re.compile(r"meta\.llama|mistral\.")
 
+# Every turn asks these questions about the same model.
 
+
+@lru_cache(maxsize=64)
 def is_claude(model: str | None) -> bool:
     """Whether a model is one of Anthropic's."""
     return _CLAUDE.search(model or "") is not None
 
 
+@lru_cache(maxsize=64)
 def is_nova(model: str | None) -> bool:
     """Whether a model is one of Amazon's Nova models."""
     return _NOVA.search(model or "") is not None
 
 
+@lru_cache(maxsize=64)
 def mixes_results(model: str | None) -> bool:
     """Whether a message to a model may have other content beside results; if unknown, it may not (rule B2)."""
     return _MIXING.search(model or "") is not None
 
 
+@lru_cache(maxsize=64)
 def parts_calls(model: str | None) -> bool:
     """Whether a message of a model may not have other content beside calls (rule B2)."""
     return _PARTING.search(model or "") is not None

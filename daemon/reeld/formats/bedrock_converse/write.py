@@ -16,6 +16,7 @@ from reeld.formats.tool_names import ToolNames
 from reeld.formats.writing import with_error_prefix
 
 CACHE_POINT = "cachePoint"
+_METADATA = "provider_metadata"
 TOOL_NAMES = ToolNames(frozenset({"toolConfig", "toolSpec", "toolChoice", "tool"}))
 # The assistant's text between results and the user's text, the user's text between the assistant's text and its calls
 # (rule B2), and the text of a message that has only documents (rule B6).
@@ -72,7 +73,8 @@ def _content(pieces: list[Piece], context: RenderContext) -> list[Json]:
     content: list[Json] = []
     for piece in pieces:
         content.append(_WRITERS[piece.block["type"]](piece.block, context))
-        content += _cache_point(content[-1], piece.block, piece, context)
+        if _METADATA in piece.block:
+            content += _cache_point(content[-1], piece.block, piece, context)
     return content
 
 
@@ -88,6 +90,8 @@ def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContex
 
 def _result(result: CallResult, context: RenderContext) -> list[Json]:
     """Return a result and the cache point after it; rules B4 and B5 define its content."""
+    if (text := result.text) is not None and text.strip() and not result.metadata:  # nearly always
+        return [{"toolResult": {"toolUseId": result.call.id, "content": [{"text": text}]}}]
     flagged = takes_status(context.model)
     blocks = result.blocks if flagged else with_error_prefix(result, result.blocks, context, PROVIDER)
     content = [_in_result(block, context) for block in blocks if block["type"] != "text" or block["text"].strip()]
@@ -112,7 +116,9 @@ def _in_result(block: Json, context: RenderContext) -> Json:
 
 def _text(block: Json, context: RenderContext) -> Json:
     """Return a text, with the model's citations, or as one that a guardrail checks (rule B9)."""
-    metadata = block.get("provider_metadata") or {}
+    metadata = block.get(_METADATA)
+    if not metadata:  # nearly always
+        return {"text": block["text"]}
     kept = restore_keys(metadata, PROVIDER, ("citations", "guard"))
     citations, guard = kept.get("citations"), kept.get("guard")
     if type(citations) is list and reads(context.model, metadata.get("model"), metadata):

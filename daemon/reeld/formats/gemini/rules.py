@@ -1,6 +1,7 @@
 """The parts that Gemini's API accepts from each role, and its requirements."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from reel.base.strict_json import Json
@@ -100,6 +101,7 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
     return ServerToolHalf(str(call_id), is_call=kind == "toolCall") if call_id else None
 
 
+@lru_cache(maxsize=64)  # every call is asked about
 def is_signing(model: str | None) -> bool:
     """Whether a model requires signatures back; an unknown model does (rule G3)."""
     match = re.search(r"gemini-(\d+)", model or "")
@@ -109,7 +111,7 @@ def is_signing(model: str | None) -> bool:
 def signature(block: Json, model: str | None, dialect: str | None = None) -> str | None:
     """Return the signature of a block if this model made it, in this dialect (rules G3, G13 and X7)."""
     metadata = block.get("provider_metadata") or {}
-    if signed_elsewhere(block, dialect):
+    if (not metadata and "signature" not in block) or signed_elsewhere(block, dialect):
         return None
     if metadata.get("provider") == PROVIDER and reads(model, metadata.get("model"), metadata):
         found = metadata.get("signature") or block.get("signature")

@@ -70,7 +70,9 @@ def _signed_parts(pieces: list[Piece], context: RenderContext, dialect: str | No
 def _part(block: Json, model: str | None, dialect: str | None) -> Json:
     if block["type"] == "text" and "provider_metadata" not in block:  # nearly always
         return {"text": block["text"]}
-    part = {**_WRITERS[block["type"]](block), **_beside(block)}
+    part = _WRITERS[block["type"]](block)
+    if "provider_metadata" in block:
+        part |= _beside(block)
     signed = signature(block, model, dialect)
     if signed:
         part["thoughtSignature"] = signed
@@ -123,6 +125,9 @@ _WRITERS: dict[str, Callable[[Json], Json]] = {
 
 def _response(result: CallResult) -> Json:
     """Return a functionResponse: the original object if it came from Gemini, else the text under a key (rule G4)."""
+    text = result.text
+    if text is not None and not result.metadata:  # nearly always
+        return {"functionResponse": {"name": result.call.name, "response": {"result": text}, "id": result.call.id}}
     written: Json = {"name": result.call.name, "response": _response_object(result), "id": result.call.id}
     written |= restore_keys(result.metadata, PROVIDER, OF_A_RESPONSE)
     media = [{**_WRITERS[block["type"]](block), **_beside(block)} for block in result.blocks if block["type"] != "text"]

@@ -140,6 +140,8 @@ def _result(result: CallResult) -> Json:
 
 
 def _result_value(result: CallResult) -> Any:
+    if (text := result.text) is not None and not result.metadata:  # nearly always
+        return text
     if any(block["type"] != "text" for block in result.blocks):
         return [_content(block) for block in result.blocks]
     own = restore_key(result.metadata, PROVIDER, "response")

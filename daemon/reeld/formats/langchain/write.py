@@ -38,7 +38,7 @@ def _result(result: CallResult) -> Json:
     """Return the result of a call; whether it failed is its status (rule L2)."""
     return {
         "type": "tool",
-        "content": shortest([_block(block) for block in result.blocks]),
+        "content": shortest([_block(block) for block in result.blocks]) if result.text is None else result.text,
         "tool_call_id": result.call.id,
         "name": result.call.name,
         "status": "error" if result.failed else "success",
@@ -65,6 +65,9 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
 
 def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
     first = (*pieces, *calls)[0]
+    if not first.metadata and all(map(_is_plain, (*pieces, *calls))):  # nearly always
+        plain: Json = {"type": "ai", "content": shortest([_block(piece.block) for piece in pieces])}
+        return {**plain, "tool_calls": [_call(piece.block) for piece in calls]} if calls else plain
     kept = restore_keys(first.metadata, PROVIDER, _KEPT)
     maker = _maker(first, [*pieces, *calls])
     shown = _in_order(pieces, calls) if maker.get("model_provider") in _SHOWS_CALLS else pieces
@@ -77,6 +80,11 @@ def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
         beside = kept.get("additional_kwargs")
         kept["additional_kwargs"] = {**(beside if type(beside) is dict else {}), CALL_SIGNATURES: signatures}
     return {**message, **made_by, **kept}
+
+
+def _is_plain(piece: Piece) -> bool:
+    """Whether a piece does not say who made it, and has nothing beside its text or call."""
+    return piece.block["type"] in ("text", "tool_call") and "provider_metadata" not in piece.block
 
 
 def _in_order(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Sequence[Piece]:

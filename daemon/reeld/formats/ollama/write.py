@@ -27,9 +27,10 @@ def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
 
 def _result(result: CallResult, context: RenderContext) -> Json:
     """Return the result of a call; templates use the name of its tool, newer ones the id (rule O4)."""
-    texts = with_error_prefix(result, result.blocks, context, PROVIDER)
-    named = {"tool_name": result.call.name, "tool_call_id": result.call.id}
-    return {"role": "tool", **named, "content": texts_of(texts)}
+    content = result.text
+    if content is None:
+        content = texts_of(with_error_prefix(result, result.blocks, context, PROVIDER))
+    return {"role": "tool", "tool_name": result.call.name, "tool_call_id": result.call.id, "content": content}
 
 
 def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:

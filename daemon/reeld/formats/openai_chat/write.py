@@ -62,8 +62,8 @@ def _results(dialect: Dialect, turn: UserTurn, context: RenderContext) -> tuple[
     shown: list[Json] = []
     follows = list(turn.pieces[:1])
     for result in turn.results:
-        if type(result.content) is str and not result.failed:  # nearly always
-            messages.append({"role": "tool", "tool_call_id": result.call.id, "content": result.content})
+        if (text := result.text) is not None:
+            messages.append({"role": "tool", "tool_call_id": result.call.id, "content": text})
             continue
         blocks = result.blocks
         texts = with_error_prefix(result, [block for block in blocks if block["type"] == "text"], context, PROVIDER)

@@ -45,7 +45,7 @@ _NO_SCREENSHOT = (
 
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     """Convert a turn to items."""
-    return list(_user(turn, context)) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context)
+    return _user(turn, context) if isinstance(turn, UserTurn) else _assistant(turn.pieces, context)
 
 
 def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
@@ -59,12 +59,16 @@ def write_prompt(prompt: Prompt, context: RenderContext) -> PromptPart:
     return PromptPart({}, messages)
 
 
-def _user(turn: UserTurn, context: RenderContext) -> Iterator[Json]:
+def _user(turn: UserTurn, context: RenderContext) -> list[Json]:
     """Return results and messages in the order in which they came (rule R1); synthesized results come first."""
     if not turn.results:
-        for pieces in by_message(turn.pieces):
-            yield from _message(pieces, context)
-        return
+        return [item for pieces in by_message(turn.pieces) for item in _message(pieces, context)]
+    if not turn.pieces:
+        return [_output(result, context) for result in sorted(turn.results, key=_place)]
+    return list(_mixed(turn, context))
+
+
+def _mixed(turn: UserTurn, context: RenderContext) -> Iterator[Json]:
     ordered: list[CallResult | Piece] = sorted([*turn.results, *turn.pieces], key=_place)
     for message, group in groupby(ordered, key=lambda found: found.message_index if isinstance(found, Piece) else None):
         if message is None:
@@ -103,7 +107,9 @@ def _is_item(piece: Piece) -> bool:
 
 def _assistant(pieces: Sequence[Piece], context: RenderContext) -> list[Json]:
     """Return the assistant's output, in order; reasoning has its id if the item after it has one (rule R10)."""
-    items = list(_made(pieces, context))
+    if not any(piece.block["type"] == "opaque" for piece in pieces):  # nearly always
+        return list(_made(pieces, context))
+    items = list(_made(list(_without_lone_reasoning(pieces, context)), context))
     for index, item in enumerate(items, 1):
         if item.get("type") == "reasoning" and "id" in item:
             after = items[index] if index < len(items) else _NOTHING
@@ -116,8 +122,7 @@ def _assistant(pieces: Sequence[Piece], context: RenderContext) -> list[Json]:
 
 
 def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
-    complete = list(_without_lone_reasoning(pieces, context))
-    for key, group in groupby(complete, key=_text_key):
+    for key, group in groupby(pieces, key=_text_key):
         if key is not None:
             yield _assistant_message(list(group), context)
             continue
@@ -246,6 +251,9 @@ def _kept_call(metadata: Json, kind: Any, call_id: str) -> Json | None:
 def _call(block: Json) -> Json:
     """Return a call, in the kind in which it was made."""
     metadata: Json = block.get("provider_metadata") or {}
+    if not metadata:  # nearly always
+        arguments = arguments_as_text(block["arguments"])
+        return {"type": "function_call", "call_id": block["id"], "name": block["name"], "arguments": arguments}
     kind = _kind_of(metadata, block["id"])
     kept = restore_keys(metadata, PROVIDER, ("namespace", "caller", "async"))
     named = {"type": kind, "call_id": block["id"], "name": block["name"]}
@@ -259,6 +267,8 @@ def _call(block: Json) -> Json:
 
 def _output(result: CallResult, context: RenderContext) -> Json:
     """Return the output of a call, in the kind that its call requires (rule R2)."""
+    if (text := result.text) is not None and not result.call.metadata and not result.metadata:  # nearly always
+        return {"type": "function_call_output", "call_id": result.call.id, "output": text}
     kind = _kind_of(result.call.metadata, result.call.id)
     shape = CALL_KINDS[kind]
     call_id = result.call.given_id if shape.call_id_key == "id" else result.call.id
