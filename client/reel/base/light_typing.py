@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Generic, NamedTuple
 else:
+    _function = type(lambda: None)
+
     try:
         from _collections import _tuplegetter as field_at
     except ImportError:  # a Python without it; collections.namedtuple has the same fallback
@@ -19,24 +21,35 @@ else:
             """Return what reads a field."""
             return property(itemgetter(place), doc=told)
 
-    class _New:
-        """``__new__`` of a named tuple, which is compiled when somebody looks at it.
+    # What makes an instance of so many values. The parameters get the names of the fields: to compile a function with
+    # those names takes forty times as long, and is not needed, because its code does not depend on them.
+    _new = tuple.__new__
+    _MAKERS = (
+        lambda _cls: _new(_cls, ()),
+        lambda _cls, a: _new(_cls, (a,)),
+        lambda _cls, a, b: _new(_cls, (a, b)),
+        lambda _cls, a, b, c: _new(_cls, (a, b, c)),
+        lambda _cls, a, b, c, d: _new(_cls, (a, b, c, d)),
+        lambda _cls, a, b, c, d, e: _new(_cls, (a, b, c, d, e)),
+        lambda _cls, a, b, c, d, e, f: _new(_cls, (a, b, c, d, e, f)),
+        lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
+        lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
+    )
+    _CODES = {size: made.__code__ for size, made in enumerate(_MAKERS)}
 
-        That takes as long as the rest of the class four times over, and most commands need few of the classes that
-        their modules have.
-        """
+    def _code(size: int) -> "Any":
+        """Return the code that makes an instance of so many values."""
+        if size not in _CODES:
+            listed = "".join(f"field_{place}, " for place in range(size))
+            _CODES[size] = eval(f"lambda _cls, {listed}: _new(_cls, ({listed}))").__code__  # noqa: S307 - numbers
+        return _CODES[size]
 
-        def __init__(self, made: type, fields: "tuple[str, ...]", defaults: "dict[str, Any]") -> None:
-            self._made, self._fields, self._defaults = made, fields, defaults
-
-        def __get__(self, _instance: None, _owner: type) -> "Callable[..., Any]":
-            listed = "".join(f"{field}, " for field in self._fields)
-            new = eval(f"lambda _cls, {listed}: _new(_cls, ({listed}))", {"_new": tuple.__new__})  # noqa: S307 - fields
-            new.__name__, new.__qualname__ = "__new__", f"{self._made.__qualname__}.__new__"
-            new.__defaults__ = tuple(self._defaults.values())
-            new.__annotations__ = self._made.__annotations__
-            self._made.__new__ = new
-            return new
+    def _maker(name: str, fields: "tuple[str, ...]", defaults: "tuple[Any, ...]") -> "Callable[..., Any]":
+        """Return ``__new__`` of a class with this name."""
+        code = _code(len(fields)).replace(co_name="__new__", co_varnames=("_cls", *fields))
+        new = _function(code, globals(), "__new__", defaults)
+        new.__qualname__ = f"{name}.__new__"
+        return new
 
     def _make(cls: type, values: "Iterable[Any]") -> tuple:
         """Make an instance of a sequence or an iterable of all values."""
@@ -91,7 +104,8 @@ else:
             given = {"_fields": fields, "_field_defaults": defaults, "__match_args__": fields}
             getters = {field: field_at(place, f"Field number {place}.") for place, field in enumerate(fields)}
             made = type(name, (tuple,), {**_METHODS, **getters, **given, **body})
-            made.__new__ = _New(made, fields, defaults)
+            made.__new__ = _maker(made.__qualname__, fields, tuple(defaults.values()))
+            made.__new__.__annotations__ = made.__annotations__
             return made
 
     class NamedTuple(metaclass=_FromAnnotations):

@@ -83,20 +83,30 @@ def test_a_wrong_number_of_values_or_a_wrong_name_is_refused() -> None:
     assert ("b", 2) == Light._make(iter("b2"))._replace(line=2)
 
 
-def test_what_makes_an_instance_is_compiled_when_it_is_needed() -> None:
-    """Whoever looks sees the signature; a subclass makes instances of its own."""
+def test_what_makes_an_instance() -> None:
+    """It has a signature and a name; a subclass makes instances of its own."""
 
-    class Unused(NamedTuple):
-        here: int
-        there: int = 3
-
-    class Own(Unused):
+    class Own(Light):
         pass
 
-    assert "function" != type(vars(Unused)["__new__"]).__name__
-    assert "(here: 'int', there: 'int' = 3)" == str(inspect.signature(Unused))
-    assert "function" == type(vars(Unused)["__new__"]).__name__
-    assert (Own, 3) == (type(Own(1)), Own(1).there)
+    assert "(path: 'str', line: 'int' = 1)" == str(inspect.signature(Light))
+    assert "Light.__new__" == Light.__new__.__qualname__
+    assert (Own, 1) == (type(Own("a")), Own("a").line)
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_any_number_of_fields(size: int) -> None:
+    """Values are given by position or by name, in any order, and what is wrong is told by the names of the fields."""
+    fields, light = [f"field{number}" for number in range(size)], typing.cast("typing.Any", NamedTuple)
+    body = {"__module__": __name__, "__qualname__": "Many", "__annotations__": dict.fromkeys(fields, "int")}
+    many = type(light)("Many", (light,), body)
+
+    assert tuple(range(size)) == many(*range(size))
+    assert tuple(range(size)) == many(**{field: number for number, field in reversed([*enumerate(fields)])})
+    with pytest.raises(TypeError, match="'other'"):
+        many(*range(size), other=1)
+    with pytest.raises(TypeError, match=r"Many.__new__\(\) takes"):
+        many(*range(size + 1))
 
 
 @pytest.mark.parametrize("name", ["__annotate__", "__annotate_func__"])
