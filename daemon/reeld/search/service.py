@@ -222,7 +222,7 @@ class Search:
         self._opened.set()
 
     async def _follow(self) -> None:
-        """Open the index, and keep it up to date until it is removed or found damaged."""
+        """Open the index, and keep it up to date until it is removed, also by others, or found damaged."""
         displaced = self._store.displaced
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(str(displaced))
@@ -239,8 +239,11 @@ class Search:
                         raise Outdated("is damaged")
                     if self._is_removed:
                         return
+                    if self._is_displaced():
+                        log.warning("the search index %s was removed or replaced; it is opened again", self.path)
+                        return
                     began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
-                    await self._filler.adapt(max(self.behind, self.touches_behind) if self._is_in_place() else 0)
+                    await self._filler.adapt(max(self.behind, self.touches_behind))
                     try:
                         filled = await self._fill() if self._has_room() else None
                     except Abandoned:
@@ -301,11 +304,13 @@ class Search:
             with anyio.move_on_after(self._pause(began, written, indexed=1)):
                 await self._hurry.wait()
 
-    def _is_in_place(self) -> bool:
-        """Return whether the open index is the file at its path, which a process would open."""
+    def _is_displaced(self) -> bool:
+        """Return whether the open index is no longer the file at its path, which a process would open."""
         try:
-            return os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
-        except OSError:
+            return not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
+        except FileNotFoundError:
+            return True
+        except OSError:  # nobody knows; a process says why it cannot open it
             return False
 
     def _require_room_to_build(self) -> None:

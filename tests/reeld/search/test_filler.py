@@ -2,6 +2,7 @@
 
 import errno
 import json
+import logging
 import os
 import pickle
 import signal
@@ -21,7 +22,11 @@ from reel.base.errors import Storage
 from reel.touches.describing import Described, described
 from reeld.search import filler, filling, index, trigrams
 from reeld.search.attached_log import LogError
+from reeld.search.criteria import Criteria
+from reeld.search.finding import Look
+from reeld.search.hit_pages import HitPages
 from reeld.search.index import Outdated
+from reeld.search.query import parse_query
 from reeld.search.service import Search
 from reeld.store.connection_thread import Job
 from reeld.store.room import NoRoomError
@@ -390,18 +395,35 @@ async def test_an_index_that_is_built_again(tmp_path: Path) -> None:
         assert not lives(had_it)
 
 
-async def test_an_index_that_was_replaced(tmp_path: Path) -> None:
-    """No process writes into a file that is not the daemon's index but has its name."""
+@pytest.mark.parametrize("has_process", [False, True])
+@pytest.mark.parametrize("how", ["removed", "removed alone", "replaced"])
+async def test_an_index_that_others_removed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str, *, has_process: bool
+) -> None:
+    """It is built again with the next event; nothing goes into a file that no longer has its name."""
     async with filled(str(tmp_path / "reel.db")) as (store, search):
         async with search._turn:
-            await search._filler.end()
+            before = search._filler.has_process
+            if not has_process:
+                await search._filler.end()
             os.rename(search.path, tmp_path / "old.db")
-            os.close(os.open(search.path, os.O_CREAT))
+            if how == "removed":
+                os.unlink(f"{search.path}-wal")
+                os.unlink(f"{search.path}-shm")
+            elif how == "replaced":
+                os.close(os.open(search.path, os.O_CREAT, 0o600))
+        old = (tmp_path / "old.db").read_bytes()
         await write(store, said(1, *map(_event, range(22, 42))))
         await complete(search)
+        page = await HitPages(search).newest(Criteria(parse_query("tape")), 2, None, Look())
 
-        assert not search._filler.has_process
-        assert 0 == os.stat(search.path).st_size
+        assert before
+        assert [41, 40] == [hit["seq"] for hit in page.hits]
+        assert os.path.samestat(os.fstat(search._descriptor), os.stat(search.path))
+    assert old == (tmp_path / "old.db").read_bytes()
+    assert [f"the search index {search.path} was removed or replaced; it is opened again"] == [
+        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
+    ]
 
 
 async def test_an_error_in_the_process(tmp_path: Path) -> None:
