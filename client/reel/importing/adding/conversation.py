@@ -5,10 +5,13 @@ continuing an existing conversation are the same operation: the next message is 
 replaces what follows that. All of it remains in the log.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from reel import requests
+from reel.base.errors import ReelError
 from reel.base.strict_json import Json, encode
 from reel.importing.adding.agents import SOURCE
 from reel.importing.adding.left_behind import LeftBehind, pieces_of
@@ -38,7 +41,6 @@ class Conversation:
     """
 
     def __init__(self, pipeline: Commands, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
-        self._pipeline = pipeline
         self.name = name
         self._target = target
         self.writer = Writer(pipeline, source, name, target, careful=careful)
@@ -52,7 +54,7 @@ class Conversation:
         self._left = LeftBehind()
         # The message at which the agent was cloned from another one.
         self._cloned = 0
-        self._recognition = Recognition(pipeline, self.writer, target)
+        self._recognition = Recognition(self.writer, target)
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
         # The head of the log before anything was added.
@@ -94,7 +96,19 @@ class Conversation:
         self.known = other.known
 
     def take(self, step: Step) -> None:
-        """Process the next step."""
+        """Process the next step; none after something was refused."""
+        self._unless_it_failed(partial(self._take, step))
+
+    def _unless_it_failed(self, go_on: Callable[[], None]) -> None:
+        """Go on, unless something that was sent was refused, so that the log is not what is known of it."""
+        if self.writer.failure is None:
+            try:
+                go_on()
+            except ReelError as error:
+                if error is not self.writer.failure:
+                    raise
+
+    def _take(self, step: Step) -> None:
         if isinstance(step, Back | Middle | Compacted):
             self._opening = None
         match step:
@@ -120,6 +134,9 @@ class Conversation:
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
+        self._unless_it_failed(self._finish)
+
+    def _finish(self) -> None:
         if self._target.is_fork and self._at is not None:
             self._begin()
         self._move()
@@ -362,7 +379,7 @@ class Conversation:
             self.known += 1
             return
         self.writer.flush()
-        for earlier in self._pipeline.call(requests.history(self.writer.agent, since=place - 1, limit=1)).events:
+        for earlier in self.writer.ask(requests.history(self.writer.agent, since=place - 1, limit=1)).events:
             self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
 
     def _compact(self, step: Compacted) -> None:
@@ -402,8 +419,8 @@ class Conversation:
             self._go_to(known)
             return
         self.writer.flush()
-        found = self._pipeline.call(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place)).messages
-        for message in found:
+        page: Any = self.writer.ask(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place))
+        for message in page.messages:
             part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
             self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
             self._places[ref] = self._place_of(copy) or place

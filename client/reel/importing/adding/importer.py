@@ -167,6 +167,9 @@ class Importer:
         sent, self._sent = self._sent, []
         for read in sent:
             failures = [conversation.writer.failure for conversation in read.conversations]
+            for conversation in read.conversations:
+                if conversation.writer.failure is not None and not conversation.writer.made:
+                    self._agents.made.pop(conversation.name, None)  # if it was to be made here, it is not there
             if any(isinstance(failure, InvalidMessage | InvalidParams | TooLarge) for failure in failures):
                 again = self._read(tool, read.source, careful=True)
                 earlier = {conversation.name: conversation for conversation in read.conversations}

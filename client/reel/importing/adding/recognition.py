@@ -15,7 +15,6 @@ from reel.base.values import fit_messagepack
 from reel.importing.adding.left_behind import blocks_in
 from reel.importing.adding.log import Log, id_before_number
 from reel.importing.adding.masking import known_again
-from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.redactions import may_be
 from reel.importing.adding.target import Target
 from reel.importing.adding.writer import Writer
@@ -27,13 +26,11 @@ class Recognition:
     """Knows messages again by what they say.
 
     Args:
-        pipeline: the connection.
         writer: writes the log.
         target: where it is written.
     """
 
-    def __init__(self, pipeline: Commands, writer: Writer, target: Target) -> None:
-        self._pipeline = pipeline
+    def __init__(self, writer: Writer, target: Target) -> None:
         self._writer = writer
         self._origin = target.origin
 
@@ -125,12 +122,12 @@ class Recognition:
 
     def _events_at(self, place: int) -> Sequence[Any]:
         agent = self._writer.agent or self._origin
-        return [*self._pipeline.call(requests.history(agent, since=place - 1, limit=1, inherited=True)).events]
+        return [*self._writer.ask(requests.history(agent, since=place - 1, limit=1, inherited=True)).events]
 
     def _messages_at(self, place: int) -> Sequence[Any]:
         """Return the message at a place; none if what the conversation was there was pruned."""
         try:
-            page = self._pipeline.call(requests.messages(self._writer.agent, since=place - 1, limit=1, at=place))
+            page = self._writer.ask(requests.messages(self._writer.agent, since=place - 1, limit=1, at=place))
         except InvalidParams:
             return ()
         return [*page.messages]

@@ -41,7 +41,7 @@ class Stretch:
     """
 
     def __init__(self, head: int) -> None:
-        self._head = head
+        self.head = head
         self._events: list[Json] = []
         self._size = 0
         # The command that goes on with the next event, 0 if that begins one; and whether it has a message.
@@ -82,11 +82,11 @@ class Stretch:
         self._command, self._has_spoken = 0, False
 
     def _put(self, event: Json) -> int:
-        self._command = event["command"] = self._command or self._head + len(self) + 1
+        self._command = event["command"] = self._command or self.head + len(self) + 1
         self._events.append(event)
         return self._command
 
     def call(self, agent: str) -> Call[replies.Appended]:
         """Return the command."""
-        asked = requests.append(agent, (), if_seq=self._head)
+        asked = requests.append(agent, (), if_seq=self.head)
         return asked._replace(params={**asked.params, "events": self._events})  # these are fitted already

@@ -5,10 +5,19 @@ only if no other client has written.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from reel import requests
-from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, MethodNotFound, ReelError, TooLarge
+from reel.base.errors import (
+    Conflict,
+    Exists,
+    InvalidMessage,
+    InvalidParams,
+    MethodNotFound,
+    NotRunning,
+    ReelError,
+    TooLarge,
+)
 from reel.base.strict_json import Json
 from reel.importing.adding.described import Described, Describing
 from reel.importing.adding.log import Log, ref_for
@@ -17,6 +26,8 @@ from reel.importing.adding.stretch import Stretch, fitted, too_old
 from reel.importing.adding.target import Target, read_log
 from reel.importing.steps import Kept, Problem, Said, Source
 from reel.requests import Call
+
+R = TypeVar("R")
 
 # The head of an agent that was just created.
 _CREATED = 1
@@ -82,6 +93,25 @@ class Writer:
             self.log.head = _CREATED
         return at
 
+    def ask(self, call: Call[R]) -> R:
+        """Send a request about the log, and return its reply.
+
+        Raises:
+            ReelError: something that was sent before was refused, so that the log is not what is known of it; it is
+                :attr:`failure`.
+        """
+        try:
+            reply: R = self._pipeline.call(call)
+        except NotRunning:
+            raise
+        except ReelError:
+            if self.failure is not None:
+                raise self.failure from None
+            raise
+        if self.failure is not None:
+            raise self.failure
+        return reply
+
     def put(self, element: Json, ref: str, step: Said | Kept, at: int | None, *, is_prompt: bool) -> int | None:
         """Collect a message or a record, and return its future seq; ``None`` if it was refused.
 
@@ -131,10 +161,12 @@ class Writer:
 
     def _is_accepted(self, line: int) -> bool:
         """Send a single message, and return whether it was accepted."""
-        refused, self._line = len(self.problems), line
+        refused, head, self._line = len(self.problems), self._open_stretch().head, line
         self.flush()
         if len(self.problems) > refused:
             self.log = read_log(self._pipeline, self.agent)
+            if self.log.head != head:
+                self.failure = Conflict(f"{self._target.name} is at #{self.log.head}, not at #{head}")
             return False
         return self.failure is None
 
@@ -166,7 +198,7 @@ class Writer:
     def _can_restore(self, place: int) -> bool:
         seq, _ = self.log.state_with(place)
         try:
-            self._pipeline.call(requests.messages(self.agent or self._target.origin, limit=1, at=seq))
+            self.ask(requests.messages(self.agent or self._target.origin, limit=1, at=seq))
         except InvalidParams:
             return False
         return True
@@ -196,6 +228,10 @@ class Writer:
                 self._took(self._pipeline.call(call), sent, messages)
             except (InvalidMessage, TooLarge) as error:
                 self._refuse(error)
+            except NotRunning:
+                raise
+            except ReelError as error:
+                self._took(error, sent, messages)
         else:
             self._submit(call, lambda reply: self._took(reply, sent, messages))
 

@@ -474,7 +474,11 @@ def test_a_message_that_is_refused() -> None:
 
 def test_a_careful_second_try() -> None:
     """One message after the other: only the refused one is left out, and its line is reported."""
-    book = Book(refused="u2")
+    log = [
+        {"seq": seq, "command": seq, "kind": kind, "parent": None, "client": CLIENT, "ref": ref}
+        for seq, kind, ref in ((1, "created", None), (2, "user", "u1"))
+    ]
+    book = Book(refused="u2", log=log)
     made = read(said("u1"), said("u2", line=7), book=book, careful=True)
 
     assert ["create tool/demo", "add u1 over 1"] == book.commands

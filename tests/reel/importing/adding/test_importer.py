@@ -13,7 +13,20 @@ from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import Tombstones
-from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Found, Kept, Part, Said, Source, Step, Tool
+from reel.importing.steps import (
+    WITHOUT_MESSAGE,
+    About,
+    Back,
+    Compacted,
+    Counts,
+    Found,
+    Kept,
+    Part,
+    Said,
+    Source,
+    Step,
+    Tool,
+)
 from reel.sync.client import Client
 from tests.reel.importing.samples import SAMPLES
 
@@ -100,7 +113,12 @@ def histories(client: Client, tmp_path: Path, request: pytest.FixtureRequest) ->
 
 def said(*texts: str) -> list[Step]:
     """Return the messages of a conversation, each of which has its text as its id."""
-    return [Said("user", (Part(text, [{"type": "text", "text": text}]),), {}, None, 7) for text in texts]
+    return [*map(message, texts)]
+
+
+def message(text: str) -> Said:
+    """Return a message that has its text as its id."""
+    return Said("user", (Part(text, [{"type": "text", "text": text}]),), {}, None, 7)
 
 
 def problems(totals: Totals) -> list[str]:
@@ -294,6 +312,35 @@ def test_a_person_writes_meanwhile(histories: Histories, client: Client) -> None
     assert ["one", "two"] == histories.texts("a@2")
 
 
+def counted(tokens: int) -> Step:
+    """Return how many tokens an answer took, as far as it is known."""
+    return Kept("usage", "tokens", None, {"usage": {"input_tokens": tokens, "output_tokens": 1}}, None)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [counted(1), counted(2)],
+        [*said("two"), Compacted(message("sum"), kept=("two",))],
+        [*said("two"), Back("one"), *said("three"), Back("two"), *said("four")],
+    ],
+    ids=["counts", "repeats", "returns"],
+)
+def test_what_is_read_behind_what_was_refused(histories: Histories, client: Client, steps: list[Step]) -> None:
+    """What another client has written at a seq is not taken for what the import would have written there."""
+    name, marks = histories.name("a"), 3
+    histories.steps = {"a": said("one"), "b": said("other")}
+    histories.run("a")
+    histories.steps["a"] += steps
+    histories.meanwhile["a"] = lambda: [client.mark(name) for _ in range(marks)]
+    totals = histories.run("a", "b")
+    histories.run("a")
+
+    assert ([OVERTAKEN], 1, 1) == (problems(totals), totals.incomplete, totals.new)
+    assert 2 + marks == client.agent(name).head
+    assert [OVERTAKEN] != problems(histories.run("a"))
+
+
 @pytest.mark.parametrize("was_changed", [False, True])
 def test_another_import_meanwhile(histories: Histories, client: Client, *, was_changed: bool) -> None:
     """What another one has made is not made again, and keeps no other source from being imported."""
@@ -336,6 +383,24 @@ def test_what_was_renamed_here(histories: Histories, client: Client) -> None:
     assert ["one", "two"] == histories.texts("mine")
 
 
+def test_a_person_writes_while_messages_are_sent_one_by_one(histories: Histories, client: Client) -> None:
+    """Other sources are imported all the same."""
+    refused = Said("user", (Part("bad", [{"type": "tool_result", "tool_call_id": "c", "content": ""}]),), {}, None, 7)
+    histories.steps = {"a": said("one"), "b": said("other")}
+    histories.run("a")
+    histories.steps["a"] += [refused, *said("two")]
+
+    def write_at_the_second_look() -> None:
+        histories.meanwhile["a"] = lambda: client.add(histories.name("a"), "a person's")
+
+    histories.meanwhile["a"] = write_at_the_second_look
+    totals = histories.run("a", "b")
+
+    assert (1, 1) == (totals.incomplete, totals.new)
+    assert OVERTAKEN in problems(totals)
+    assert ["one", "a person's"] == histories.texts("a")
+
+
 def test_a_message_that_the_daemon_refuses(histories: Histories) -> None:
     """It is left out and reported with its line; all others of its source are there, and the next source is."""
     call = {"type": "tool_call", "id": "c", "name": "", "arguments": "{}"}
@@ -348,6 +413,16 @@ def test_a_message_that_the_daemon_refuses(histories: Histories) -> None:
     assert (["one", "two"], ["three"]) == (histories.texts("a"), histories.texts("b"))
     assert (2, 3) == (totals.new, totals.messages)
     assert 0 == totals.incomplete  # the next import would say the same
+
+
+def test_an_agent_that_the_daemon_refuses(histories: Histories) -> None:
+    """A conversation that cannot be made is reported, and keeps no other one from being imported."""
+    histories.steps = {"a b": said("one"), "c": said("other")}
+    totals = histories.run("a b", "c")
+
+    assert (1, 1) == (totals.incomplete, totals.new)
+    assert problems(totals)[0].startswith("/a b: not imported: ")
+    assert ["other"] == histories.texts("c")
 
 
 def test_a_place_that_was_edited(histories: Histories) -> None:
