@@ -19,7 +19,7 @@ from reeld import app, config
 from reeld.agents.live_state import LiveState
 from reeld.search import index, volumes
 from reeld.serving import outbox
-from reeld.store import connection_thread, eraser, image, pace, schema, transactions, writer
+from reeld.store import checkpoints, connection_thread, eraser, image, pace, schema, transactions, wal, writer
 from tests.forkserver import Order, serve, write_to
 
 # Pages between two checkpoints: few, so that there are many.
@@ -61,8 +61,10 @@ CALLS = {
     "committed, before it is applied": (LiveState, "apply", "before"),
     "applied, before the answer": (LiveState, "apply", "after"),
     "before the answer leaves": (outbox.Outbox, "send_now", "before"),
-    "after a checkpoint": (writer, "checkpoint", "after"),
-    "after the WAL began anew": (writer, "restart_wal", "after"),
+    "before the WAL is lengthened": (wal, "_append_zeros", "before"),
+    "after the WAL was lengthened": (wal, "_append_zeros", "after"),
+    "after a checkpoint": (checkpoints, "checkpoint", "after"),
+    "after the WAL began anew": (checkpoints, "restart_wal", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),
 }
 # How the statement of a migration begins that is about to run at each of these points.
@@ -179,8 +181,8 @@ def install(path: str, *, later: bool) -> None:
             self.set_trace_callback(points.statement)
 
     connection_thread._FunctionRunner = Connection  # type: ignore[misc]
-    writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
-    writer._LARGE = LARGE
+    checkpoints._EVERY = CHECKPOINT_EVERY
+    checkpoints._LARGE = LARGE
     pace._PROOF, pace._FAST, pace._SLOW, pace._STOP = PROOF, _NEVER, _NEVER, _NEVER
     app._MAINTENANCE_EVERY = TIDY_EVERY
     index._EVENTS, volumes._EVENTS = BATCH, VOLUME

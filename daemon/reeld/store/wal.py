@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reel.base.light_typing import NamedTuple
+from reeld.store.room import MARGIN, free_room
 from reeld.store.wal_copies import WalCopies
 from reeld.store.wal_format import FRAME, FRAME_SIZE, FRAMES_AT, HEADER, HEADER_AT
 
@@ -21,6 +22,9 @@ _LOCKS = _PROC / "locks"
 # A reader locks one of these bytes of the ``-shm`` while its transaction is open, and every process the next byte while
 # it has the file open (SQLite's wal.c and os_unix.c). Adjacent locks are listed as one.
 _READ, _OPEN = range(123, 128), range(128, 129)
+# The size of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
+_LENGTH = 5_600_000
+_ZEROS = bytes(1 << 20)
 # Seconds between two tries to overwrite the WAL.
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
@@ -100,6 +104,40 @@ def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) 
         connection.execute(f"PRAGMA busy_timeout = {before}")
 
 
+def lengthen_wal(connection: sqlite3.Connection, wal: str) -> None:
+    """Append zeros to the WAL, so that commits overwrite it from now on: until the first checkpoint it would grow.
+
+    The system syncs a file that grows with its metadata: 180 us instead of 120 on ext4, and a third less CPU. Room that
+    is reserved without being written (fallocate) is no better.
+
+    SQLite reads a WAL up to the first frame that does not have its salts, so it takes no notice of the zeros. Only a
+    process that has begun to write may append to it. If anything is in the way, commits are slower, and no more.
+
+    Args:
+        connection: the writing connection; no transaction is open.
+        wal: the path of the WAL.
+    """
+    with suppress(OSError, sqlite3.OperationalError):
+        if free_room(wal) < _LENGTH + MARGIN:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            descriptor = os.open(wal, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                _append_zeros(descriptor)
+            finally:
+                os.close(descriptor)
+        finally:
+            connection.execute("ROLLBACK")
+
+
+def _append_zeros(descriptor: int) -> None:
+    at = os.fstat(descriptor).st_size
+    while at < _LENGTH:
+        at += os.pwrite(descriptor, _ZEROS[: _LENGTH - at], at)
+    os.fsync(descriptor)  # here rather than by the next commit, which would take that much longer
+
+
 def written_pages(wal: str) -> set[int]:
     """Return the pages that were written since the WAL began, also by transactions that were rolled back.
 
@@ -117,7 +155,7 @@ def written_pages(wal: str) -> set[int]:
         page_size, salts = HEADER.unpack(os.pread(descriptor, HEADER.size, HEADER_AT))
         for at in range(FRAMES_AT, size - FRAME_SIZE, FRAME_SIZE + page_size):
             page, own = FRAME.unpack(os.pread(descriptor, FRAME.size, at))
-            if own != salts:  # it is of an earlier WAL, and so are those after it
+            if own != salts or not page:  # it is of an earlier WAL, or of zeros, and so are those after it
                 break
             found.add(page)
     finally:

@@ -30,37 +30,21 @@ from reel.stats.histograms import SIZES, Recorder
 from reeld.answer import Answer
 from reeld.core.milestones import Milestone
 from reeld.store.changes import Changes
+from reeld.store.checkpoints import Checkpoints
 from reeld.store.commit_faults import CommitInDoubt, OvertakenError
 from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.loss import Forgotten, Loss
 from reeld.store.pace import Pace, are_small, is_small
-from reeld.store.presence import DATABASE, Displaced, Presence
+from reeld.store.presence import Displaced, Presence
 from reeld.store.transactions import EventWriter, Outcome, Transaction, is_about
-from reeld.store.wal import checkpoint, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
 
 Settle: TypeAlias = Callable[[Outcome], None]
 
-# Pages between two checkpoints; the WAL stays at a few megabytes. A commit to a WAL that grows takes twice as long as
-# one that overwrites it (300 us in COMMIT against 150), so the first checkpoint should come soon after the start.
-_CHECKPOINT_EVERY = 1000
-# Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
-_PAGES_OF_A_COMMIT = 4
 # The most milestones that are written with a commit, 20 us each; a replay of a million messages finds 2,000.
 _MILESTONES = 100
-_PAGE = 4096
-# Bytes of a row besides its texts, including its index entries.
-_ROW = 128
-# Overlapping readers prevent the WAL from being overwritten. From half of this size in bytes on, commits wait for the
-# readers at each checkpoint, for _GLANCE milliseconds: nobody notices, and most reads of our own are over by then. From
-# this size on they wait for _PATIENCE milliseconds, more for a larger WAL, at most _MAX_PATIENCE. Without the glances,
-# a replay of 10^6 messages held up other clients for 264 ms.
-_LARGE = 64 << 20
-_GLANCE = 20
-_PATIENCE = 250
-_MAX_PATIENCE = 5000
 _FAILED = "the writer has failed and the daemon stops; retry when it is back"
 _UNKNOWN = "commit state unknown: the writer has failed; check when the daemon is back, or retry with the same key"
 
@@ -81,6 +65,7 @@ class Writer:
         self._database = database
         self.presence = presence
         self.housekeeping = Housekeeping()
+        self._checkpoints = Checkpoints(database, presence, self.housekeeping)
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
         # Milestones to write with the next commit: a separate sync would cost more than they do.
@@ -102,10 +87,8 @@ class Writer:
         self._bug: BaseException | None = None
         # All transactions that are submitted during a batch share a commit.
         self._batch = database.poller.batch
-        self._pages = 0
         # Whether the due checkpoint waits for one more commit.
         self._postponed = False
-        self._large = _LARGE
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
@@ -252,8 +235,7 @@ class Writer:
             if not self._in_flight:
                 if self._displaced is not None:
                     await self._refuse(self._displaced)
-                if self._pages >= _CHECKPOINT_EVERY:
-                    await self.checkpoint()
+                await self._checkpoints.do_what_is_due()
                 if self._queue:
                     self._commit()
                 elif self._closing:
@@ -310,7 +292,7 @@ class Writer:
         The first one after a checkpoint may not: it begins the WAL again, which takes a second sync.
         """
         is_fast = self._pace is not None and self._pace.is_fast()
-        return is_fast and self._pages > 0 and self._database.is_idle and are_small(transactions)
+        return is_fast and self._checkpoints.pages > 0 and self._database.is_idle and are_small(transactions)
 
     def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
         """Settle a commit, and begin the next one; a bug is raised by the task."""
@@ -319,7 +301,7 @@ class Writer:
                 self._bug = outcomes
             else:
                 self._settle(outcomes)
-            due = self._pages >= _CHECKPOINT_EVERY
+            due = self._checkpoints.is_due
             # Commits that waited for a long one need not wait for its checkpoint, too.
             self._postponed = due and not self._postponed and bool(self._queue)
             if self._bug is not None or self._closing or (due and not self._postponed):
@@ -357,7 +339,7 @@ class Writer:
         lost = [] if loss is None else self._lose(loss, len(outcomes))
         if moved:
             self._on_moved(moved, self.newest)
-        self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
+        self._checkpoints.note(events, size)
         bugs: list[Exception] = []
         with self._batch:
             for outcome in outcomes:
@@ -418,28 +400,7 @@ class Writer:
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
-        self._pages = 0
-        if self.presence.paths:
-            await self.housekeeping.attempt("checkpoint", self._copy_wal)
-
-    async def _copy_wal(self) -> None:
-        size = (await self._database.run(checkpoint)).frames * _PAGE
-        if size < self._large // 2:  # it has been overwritten from its beginning since
-            self._large = _LARGE
-        elif size < self._large:
-            await self._database.run(lambda connection: restart_wal(connection, _GLANCE))
-        else:
-            await self._restart_wal(size)
-
-    async def _restart_wal(self, size: int) -> None:
-        """Restart the WAL; the larger it is, the longer commits may wait for it, and the less often it is tried."""
-        patience = _PATIENCE * size // _LARGE
-        done = await self._database.run(lambda connection: restart_wal(connection, min(patience, _MAX_PATIENCE)))
-        self._large = _LARGE if done else 2 * size
-        if not done:
-            readers = await anyio.to_thread.run_sync(wal_readers, self.presence.paths[DATABASE])
-            who = f": {', '.join(readers)}" if readers else ""
-            log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
+        await self._checkpoints.checkpoint()
 
 
 def _ignore(_what: object, _newest: int) -> None:

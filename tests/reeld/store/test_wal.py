@@ -1,6 +1,7 @@
 """Checkpoints of the WAL, and which other process reads the database, as far as the system says who."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,7 +11,15 @@ import pytest
 
 from reeld.store import wal
 from reeld.store.schema import prepare
-from reeld.store.wal import checkpoint, opened_by, restart_wal, wal_readers
+from reeld.store.wal import (
+    checkpoint,
+    lengthen_wal,
+    opened_by,
+    restart_wal,
+    truncate_wal,
+    wal_readers,
+    written_pages,
+)
 from tests.other_process import other_process
 
 pytestmark = pytest.mark.file
@@ -60,6 +69,60 @@ def test_a_wal_shrinks_when_it_is_overwritten(path: str) -> None:
         connection.execute("PRAGMA user_version = 1")
 
         assert wal_file.stat().st_size <= 16 << 20 < before
+
+
+def _pages_of(path: str) -> set[int]:
+    return written_pages(f"{path}-wal")
+
+
+@pytest.mark.parametrize("is_empty", [False, True], ids=["begun", "empty"])
+def test_zeros_behind_a_wal_mean_nothing(path: str, tmp_path: Path, is_empty: bool) -> None:
+    """A WAL that was lengthened has the same commits, and later ones, also for who finds it after a crash."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        if is_empty:
+            assert truncate_wal(connection, 0)
+        before = _pages_of(path)
+        lengthen_wal(connection, f"{path}-wal")
+        long, after = Path(f"{path}-wal").stat().st_size, _pages_of(path)
+        connection.execute("CREATE TABLE later (number)")
+        connection.execute("INSERT INTO later VALUES (7)")
+        copy = str(tmp_path / "copy.db")
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        with closing(sqlite3.connect(copy)) as recovered:
+            found = recovered.execute("SELECT number FROM later").fetchall()
+            health = recovered.execute("PRAGMA integrity_check").fetchall()
+
+    assert (wal._LENGTH, before) == (long, after)
+    assert ([(7,)], [("ok",)]) == (found, health)
+
+
+def test_a_long_wal_is_not_lengthened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A WAL that is as long already stays as it is, to the byte."""
+    monkeypatch.setattr(wal, "_LENGTH", 4096)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        before = Path(f"{path}-wal").read_bytes()
+        lengthen_wal(connection, f"{path}-wal")
+
+        assert 4096 < len(before)
+        assert before == Path(f"{path}-wal").read_bytes()
+
+
+def test_what_keeps_a_wal_from_being_lengthened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither another process that writes, nor a full disk, nor a file that is gone matters to anybody."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+        prepare(connection, path)
+        before = Path(f"{path}-wal").stat().st_size
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            lengthen_wal(connection, f"{path}-wal")
+        lengthen_wal(connection, f"{path}-gone")
+        monkeypatch.setattr(wal, "MARGIN", 1 << 60)
+        lengthen_wal(connection, f"{path}-wal")
+
+        assert (before, False) == (Path(f"{path}-wal").stat().st_size, connection.in_transaction)
 
 
 @pytest.fixture

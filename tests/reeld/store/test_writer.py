@@ -3,9 +3,9 @@
 import logging
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from functools import partial
 
 import anyio
@@ -14,11 +14,9 @@ import pytest
 from reel.base.errors import Internal
 from reeld.core.milestones import Extent, Milestone
 from reeld.store import pace, queries, schema
-from reeld.store import writer as writer_module
 from reeld.store.commit_faults import CommitInDoubt
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome, Transaction
-from reeld.verify.verifier import open_verifier
 from tests.daemon import until
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
@@ -272,190 +270,6 @@ async def test_a_bug_before_a_commit_is_settled(path: str) -> None:
 
     assert [CommitInDoubt] * 2 == [type(outcome) for outcome in outcomes]
     assert [(2,)] == query(path, "SELECT count(*) FROM events")
-
-
-@pytest.mark.file
-async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
-    await write(store, made(1))
-    await pragma(store, "wal_checkpoint(TRUNCATE)")
-    for seq in range(2, 80):
-        await write(store, said(1, event(seq, content="x" * 4000)))
-
-    assert size(path + "-wal") < 40 * 4120 < size(path)
-
-
-@pytest.mark.file
-async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few long texts fill as many pages as many short ones."""
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
-    await write(store, made(1))
-    await pragma(store, "wal_checkpoint(TRUNCATE)")
-    for seq in range(2, 7):
-        await write(store, said(1, event(seq, content="x" * 100_000)))
-
-    assert size(path + "-wal") < 3 * 100_000 < size(path)
-
-
-@pytest.mark.file
-async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting transactions are committed before the checkpoint that is due; later ones wait for it."""
-    await write(store, made(1))
-    await store.writer.checkpoint()
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 1)
-    pages: list[int] = []
-    over = anyio.Event()
-
-    def settle(_: Outcome) -> None:
-        pages.append(store.writer._pages)
-        if len(pages) < 4:
-            store.writer.submit(said(1, event(1 + len(pages))), settle)
-        else:
-            over.set()
-
-    store.writer.submit(said(1, event(1)), settle)
-    await over.wait()
-
-    assert [1, 2, 1, 2] == [count // writer_module._PAGES_OF_A_COMMIT for count in pages]
-
-
-@contextmanager
-def relay(path: str) -> Iterator[None]:
-    """Let two readers alternate so that there is no moment without a reader."""
-    over = threading.Event()
-
-    def read() -> None:
-        with ExitStack() as stack:
-            one, other = (
-                stack.enter_context(closing(sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)))
-                for _ in "ab"
-            )
-            while not over.wait(0.002):
-                other.execute("BEGIN")
-                other.execute("SELECT count(*) FROM agents").fetchall()
-                if one.in_transaction:
-                    one.execute("COMMIT")
-                one, other = other, one
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-@pytest.mark.file
-async def test_the_wal_is_bounded_though_somebody_always_reads(
-    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If readers never pause, the writer waits for the present ones, and the WAL is reused."""
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
-    monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
-    store.writer._large = 1 << 20
-    await write(store, made(1))
-    with relay(path):
-        largest = 0
-        for seq in range(2, 1500):
-            await write(store, said(1, event(seq, content="x" * 4000)))
-            largest = max(largest, size(path + "-wal"))
-
-    assert largest < 3 << 20 < 5 << 20 < size(path)
-
-
-@pytest.mark.file
-async def test_commits_wait_briefly_before_they_wait_long(
-    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A WAL that overlapping readers keep is overwritten before it is so large that commits wait long for them."""
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
-    monkeypatch.setattr(writer_module, "_LARGE", 2 << 20)
-    # The readers of this test may take longer than our own, on a busy machine; nothing is gained by a long wait.
-    monkeypatch.setattr(writer_module, "_GLANCE", 60_000)
-    monkeypatch.setattr(writer_module, "_MAX_PATIENCE", 0)
-    store.writer._large = 2 << 20
-    await write(store, made(1))
-    with relay(path):
-        largest = 0
-        for seq in range(2, 1000):
-            await write(store, said(1, event(seq, content="x" * 4000)))
-            largest = max(largest, size(path + "-wal"))
-
-    assert largest < 2 << 20 < 3 << 20 < size(path)
-
-
-@pytest.mark.file
-async def test_the_wal_is_bounded_while_it_is_all_verified(
-    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under constant load, with checks and long walks all the time, the WAL stays as small."""
-    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
-    monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
-    store.writer._large = 1 << 20
-    await write(store, made(1, *(event(seq) for seq in range(2, 500))))
-
-    async def verify() -> None:
-        while True:
-            async with open_verifier(store) as verifier:
-                await verifier.check_file()
-                await verifier.check_logs(None)
-
-    async def walk() -> None:
-        while True:
-            await store.rebuild(1)
-
-    largest = 0
-    async with anyio.create_task_group() as tasks:
-        for task in (verify, walk, walk, walk):
-            tasks.start_soon(task)
-        await write(store, made(2))
-        for seq in range(2, 400):
-            await write(store, said(2, event(seq, content="x" * 12_000)))
-            largest = max(largest, size(path + "-wal"))
-        tasks.cancel_scope.cancel()
-
-    assert largest < 3 << 20 < 4 << 20 < size(path)
-
-
-@pytest.mark.file
-async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A very long read is not waited for repeatedly: the next try comes when the WAL is twice as large."""
-    await write(store, made(1))
-    store.writer._large = 1
-    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM agents").fetchall()
-        await write(store, said(1, event(2)))
-        await store.writer.checkpoint()
-        await store.writer.checkpoint()
-
-        assert ["a reader is slow; the WAL has 0 MB and grows"] == caplog.messages
-    store.writer._large = 1
-    await store.writer.checkpoint()
-    assert 1 << 20 < store.writer._large
-
-
-@pytest.mark.file
-async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> None:
-    """One long read does not let the WAL grow further the next time."""
-    await write(store, made(1))
-    store.writer._large = 1 << 40
-    await store.writer.checkpoint()
-
-    assert writer_module._LARGE == store.writer._large
-
-
-@pytest.mark.file
-async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    """If checkpoints fail, the WAL grows, the log says why, and transactions are written."""
-    store.writer._database = None  # type: ignore[assignment]
-    await store.writer.checkpoint()
-    store.writer._database = store._database
-
-    assert [True] == [text.startswith("checkpoint failed, and is tried again: ") for text in caplog.messages]
-    assert [[1]] == await write(store, made(1))
 
 
 async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
