@@ -434,3 +434,60 @@ def test_blocks_of_others(block: Json) -> None:
         result = {**result, "content": [{"text": json.dumps({"a": 1})}, {"text": "b"}]}
 
     assert [block if result is None else {"toolResult": result}] == content_of(made)
+
+
+def test_requests_of_a_turn(daemon: Daemon, client: Client, session: str) -> None:
+    """A turn is an add for each message and one for what changed beside them; nothing is read, unless others wrote."""
+
+    def counts() -> dict[str, int]:
+        found = client.stats()["request_seconds"]
+        return {method: sum(found[method]["counts"]) for method in ("add", "state") if method in found}
+
+    def asked(words_of_user: str) -> tuple[int, int]:
+        before = counts()
+        first(words_of_user)
+        after = counts()
+        return after["add"] - before["add"], after.get("state", 0) - before.get("state", 0)
+
+    first = agent_of(daemon, session, *(words(str(number)) for number in range(6)))
+    for number in range(3):
+        first.state.set("mood", f"{number}")
+        first(str(number))
+    unchanged = asked("nothing beside the conversation changes")
+    first.state.set("mood", "glad")
+    changed = asked("the state changes")
+    client.add(name_of(session), [reel.state("mood", "calm")])
+    first.state.set("mood", "glad again")
+    beside_others = asked("others have changed it")
+
+    assert [(2, 0), (3, 0), (3, 1)] == [unchanged, changed, beside_others]
+    assert "glad again" == client.state(name_of(session), ["mood"]).values[0].value
+
+
+def test_a_record_of_which_only_the_time_is_new(
+    repository: ReelSessionRepository, daemon: Daemon, client: Client, session: str
+) -> None:
+    """An agent that is stored as it was is not stored again."""
+    agent_of(daemon, session, state={"mood": "calm"})
+    kept = repository.read_agent(session, "default")
+    assert kept is not None
+    kept.updated_at = "2030-01-01T00:00:00+00:00"
+    before = client.agent(name_of(session)).head
+
+    repository.update_agent(session, kept)
+
+    assert before == client.agent(name_of(session)).head
+
+
+def test_a_restored_value_is_compared_with_what_is_stored(daemon: Daemon, client: Client, session: str) -> None:
+    """What an undo has brought back counts as the stored value, though nobody has written it since."""
+    first = agent_of(daemon, session, words("a"), words("b"), words("c"), state={"mood": "calm"})
+    first("x")
+    first.state.set("mood", "glad")
+    first("y")
+    client.add(name_of(session), [reel.state("mood", "calm")])
+    first.state.set("mood", "calm")
+    first.state.set("mood", "glad")
+    first("z")
+
+    assert "calm" == client.state(name_of(session), ["mood"]).values[0].value

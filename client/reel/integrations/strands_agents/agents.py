@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionType
@@ -17,10 +18,13 @@ from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
+from reel.integrations.strands_agents.known_values import KnownValues, text_of, values_of
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client
 
 Json = dict[str, Any]
+# Values as texts; ``None`` for those that are removed.
+_Changes: TypeAlias = dict[str, str | None]
 
 _SESSION_TAG: Final = "strands_session"
 _AGENT_TAG: Final = "strands_agent"
@@ -33,7 +37,6 @@ _AGENT: Final = f"{_OWN}agent"
 _OTHERS: Final = f"{_OWN}others"
 # The protocol's limit for a key, in characters.
 _LONGEST_KEY: Final = 256
-_PAGE: Final = 10_000
 
 
 class Place(NamedTuple):
@@ -60,16 +63,6 @@ def _checked(what: str, given: str) -> str:
     if not isinstance(given, str) or os.path.basename(given) != given:
         raise ValueError(f"{what}: expected a text without path separators, got {given!r}")
     return given
-
-
-def values_of(client: Client, agent: str) -> Json:
-    """Return the values beside a conversation.
-
-    Raises:
-        NotFound: there is no such agent.
-    """
-    pages = client.pages(requests.state(agent, limit=_PAGE))
-    return {found.key: found.value for page in pages for found in page.values}
 
 
 def read_session(client: Client, place: Place, session_id: str) -> Session | None:
@@ -116,42 +109,62 @@ def read_agent(client: Client, name: str) -> SessionAgent | None:
     return SessionAgent.from_dict({**record, "state": {**own, **(others if isinstance(others, dict) else {})}})
 
 
-def write_agent(client: Client, agent: Named, given: SessionAgent, known: Json | None, *, create: bool) -> None:
-    """Store an agent, and of its state what this process has changed.
+def write_agent(
+    client: Client,
+    agent: Named,
+    given: SessionAgent,
+    before: Mapping[str, str] | None,
+    stored: KnownValues,
+    *,
+    create: bool,
+) -> None:
+    """Store an agent, and of its state what this process has changed; nothing if nothing but the time is new.
 
     Args:
         client: writes.
         agent: the agent of the daemon.
         given: what to store.
-        known: the state that this process has read or stored last; ``None`` if it has done neither. What others have
-            set since stays.
+        before: the state that this process has read or stored last, as :func:`texts_of` returns it; ``None`` if it has
+            done neither. What others have set since stays.
+        stored: what is stored.
         create: whether the framework creates it; a conversation that others have begun goes on.
 
     Raises:
         SessionException: it is updated, and there is none.
     """
     try:
-        values = values_of(client, agent.name)
+        texts = stored.read(client, agent.name)
     except NotFound:
         if not create:
             raise SessionException(f"Agent {given.agent_id} does not exist") from None
-        values = {}
-    before = values.get(_AGENT)
-    if isinstance(before, dict) and not create:
-        given.created_at = before.get("created_at", given.created_at)
-    changes = _changes(values, given, known)
-    if changes:
-        client.add(agent.name, changes, create=create or None, tags=agent.tags if create else None)
-
-
-def _changes(values: Json, given: SessionAgent, known: Json | None) -> list[Any]:
-    """Return the records that bring what a process has changed into the values beside a conversation."""
+        texts = {}
     record = given.to_dict()
-    new = _as_values(record.pop("state"))
-    before = {key: value for key, value in values.items() if _is_of_state(key)} if known is None else _as_values(known)
-    gone = [no_state(key) for key in before if key not in new and key in values]
-    changed = {key: value for key, value in new.items() if _differs(before, key, value)} | {_AGENT: record}
-    return [*gone, *(state(key, value) for key, value in changed.items() if _differs(values, key, value))]
+    state_of_agent = record.pop("state")
+    made = json.loads(texts.get(_AGENT, "null"))
+    if isinstance(made, dict) and not create:
+        given.created_at = record["created_at"] = made.get("created_at", given.created_at)
+        if text_of({**record, "updated_at": made.get("updated_at")}) == texts[_AGENT]:
+            record = made
+    values = {**_as_values(state_of_agent), _AGENT: record}
+    changes = _changes(texts, {key: text_of(value) for key, value in values.items()}, before)
+    if changes:
+        new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
+        added = client.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
+        stored.note(client, agent.name, added, changes)
+
+
+def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[str, str] | None) -> _Changes:
+    """Return what brings what a process has changed into the values beside a conversation, the removed ones first."""
+    if before is None:
+        before = {key: text for key, text in stored.items() if _is_of_state(key)}
+    gone = dict.fromkeys(key for key in before if key not in new and key in stored)
+    changed = {key: text for key, text in new.items() if key == _AGENT or before.get(key) != text}
+    return {**gone, **{key: text for key, text in changed.items() if stored.get(key) != text}}
+
+
+def texts_of(state_of_agent: Json) -> dict[str, str]:
+    """Return a state as the values that it is stored as, in texts."""
+    return {key: text_of(value) for key, value in _as_values(state_of_agent).items()}
 
 
 def _as_values(state_of_agent: Json) -> Json:
@@ -166,11 +179,6 @@ def _as_values(state_of_agent: Json) -> Json:
 
 def _is_of_state(key: str) -> bool:
     return key == _OTHERS or not key.startswith(_OWN)
-
-
-def _differs(values: Json, key: str, after: Any) -> bool:
-    """Whether a value of JSON is another one, or is new; 1 and true are equal in Python."""
-    return key not in values or json.dumps(values[key], sort_keys=True) != json.dumps(after, sort_keys=True)
 
 
 def read_multi_agent(client: Client, place: Place, session_id: str, multi_agent_id: str) -> Json | None:

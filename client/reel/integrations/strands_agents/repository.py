@@ -10,7 +10,6 @@ Theory of operation
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -28,6 +27,7 @@ from reel.integrations.strands_agents import agents
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
 from reel.integrations.strands_agents.entries import FORMAT, Conversation, Entry, Numbered, conversation, numbered
+from reel.integrations.strands_agents.known_values import KnownValues
 from reel.integrations.worker import Worker
 from reel.requests import Call
 from reel.sync.client import Client
@@ -65,7 +65,9 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._place = Place(prefix)
         self._worker = Worker(socket, autostart=autostart, name=_CLIENT)
         # The state of each agent of the daemon, by its name, as this process has read or stored it last.
-        self._states = Newest[str, Json](_MOST_STATES)
+        self._states = Newest[str, dict[str, str]](_MOST_STATES)
+        # What is stored of it now, as far as that is known.
+        self._stored = KnownValues(_MOST_STATES)
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -130,7 +132,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             except NotFound:
                 return
             if agents.read_agent(client, agent.name) is None:
-                agents.write_agent(client, agent, session_agent, {}, create=True)
+                agents.write_agent(client, agent, session_agent, {}, self._stored, create=True)
 
         self._run(adopt)
 
@@ -146,9 +148,10 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
         def add(client: Client) -> None:
             try:
-                client.call(_adding(name, [session_message.to_dict()]))
+                added = client.call(_adding(name, [session_message.to_dict()]))
             except NotFound:
                 raise SessionException(f"Agent {agent_id} in session {session_id} does not exist") from None
+            self._stored.note(client, name, added, {})
 
         self._run(add)
 
@@ -223,11 +226,11 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
         known = {} if create else self._states.get(agent.name)
-        self._run(lambda client: agents.write_agent(client, agent, given, known, create=create))
+        self._run(lambda client: agents.write_agent(client, agent, given, known, self._stored, create=create))
         self._remember(agent.name, given)
 
     def _remember(self, name: str, found: SessionAgent) -> None:
-        self._states[name] = copy.deepcopy(found.state)
+        self._states[name] = agents.texts_of(found.state)
 
     def _write_multi_agent(self, session_id: str, multi_agent: MultiAgentBase) -> None:
         value, key = multi_agent.serialize_state(), multi_agent.id
