@@ -34,8 +34,8 @@ _DIGITS = 6
 # The bits of a number for how often an event has one of the things sought, and such a number with all of them.
 _BITS = 32
 _ONE = (1 << _BITS) - 1
-# The facts of how many events are read at first; each further time, of twice as many.
-_AT_FIRST = 64
+# The facts of how many events are read at first, if not more are wanted; each further time, of twice as many.
+_AT_FIRST = 16
 
 
 class Freshness(NamedTuple):
@@ -139,12 +139,13 @@ def counted(found: Iterable[Iterable[int]], only: Collection[int] | None = None)
     """
     counts: dict[int, int] = {}
     for bit, events in enumerate(found):
-        times = Counter(events if only is None else filter(only.__contains__, events))
+        some = events if only is None else filter(only.__contains__, events)
         if not bit:
-            counts = times
+            counts = dict(Counter(some))
             continue
-        for event, each in times.items():
-            counts[event] = counts.get(event, 0) + (each << bit * _BITS)
+        once, had = 1 << bit * _BITS, counts.get
+        for event in some:
+            counts[event] = had(event, 0) + once
     return counts
 
 
@@ -160,7 +161,7 @@ def best(formula: Formula, counts: Iterable[Mapping[int, int]], source: Source, 
     heap = _by_times(formula, counts)
     heapify(heap)
     found: list[Ranked] = []
-    at_once = _AT_FIRST
+    at_once = max(_AT_FIRST, limit)
     while heap:
         some: dict[int, _Alike] = {}
         while heap and len(some) < at_once:
