@@ -102,28 +102,46 @@ def best_of(
 
 def _find(connection: sqlite3.Connection, volume: Volume, asked: Asked, newer: Found) -> Found:
     """Return the events of a part in a volume and in the newer ones."""
-    plan, part, room = asked.plan, asked.part, newer.room
     newer = newer._replace(volumes=newer.volumes + 1)
-    if part.is_frequent and not has_any(connection, volume, asked.condition):  # looks at facts, not at each match
+    if asked.part.is_frequent:
+        return _find_frequent(connection, volume, asked, newer)
+    only: Collection[int] | None = None
+    if asked.part.only is not None and not (only := set(_matching(connection, volume, asked, asked.part.only))):
+        return newer
+    finding = _finding(connection, volume, asked, only)
+    if not any(finding):
+        return newer
+    ordering = [_matching(connection, volume, asked, expression) for expression in asked.part.ordering]
+    return newer._replace(counts=[*newer.counts, counted([*finding, *ordering], only)])
+
+
+def _find_frequent(connection: sqlite3.Connection, volume: Volume, asked: Asked, newer: Found) -> Found:
+    """Return the events of a frequent part in a volume and in the newer ones, as many as there is room for."""
+    part, room = asked.part, newer.room
+    if not has_any(connection, volume, asked.condition):  # looks at facts, not at each match
         return newer
     ordering = [_matching(connection, volume, asked, expression, room) for expression in part.ordering]
-    only: Collection[int] | None = None
-    if part.only is not None:
-        only = set(_matching(connection, volume, asked, part.only, room))
-    elif part.is_frequent:
-        only = set(chain.from_iterable(ordering))
-    if part.is_frequent and only is not None:
-        room -= len(only)
-        if room < 0:
-            only = set(sorted(only, reverse=True)[:room])
-    if only is not None and not only:
+    only = set(
+        chain.from_iterable(ordering) if part.only is None else _matching(connection, volume, asked, part.only, room)
+    )
+    room -= len(only)
+    if room < 0:
+        only = set(sorted(only, reverse=True)[:room])
+    if not only:
         return newer._replace(room=room)
-    low = volume.first if only is None else min(only)
-    finding = [
-        [event for form in sought.forms for event in _having(connection, volume, form, low, asked.below)]
-        for sought in plan.finding
-    ]
+    finding = _finding(connection, volume, asked, only)
     return newer._replace(counts=[*newer.counts, counted([*finding, *ordering], only)], room=room)
+
+
+def _finding(
+    connection: sqlite3.Connection, volume: Volume, asked: Asked, only: Collection[int] | None
+) -> list[list[int]]:
+    """Return the events of a volume that have what finds events, for each such thing once for each time."""
+    low = volume.first if only is None else min(only)
+    return [
+        [event for form in sought.forms for event in _having(connection, volume, form, low, asked.below)]
+        for sought in asked.plan.finding
+    ]
 
 
 def _best(connection: sqlite3.Connection, every: Sequence[Volume], asked: Asked, found: Found) -> list[Ranked]:
@@ -162,22 +180,27 @@ def _facts(connection: sqlite3.Connection, condition: Condition, events: Sequenc
     return connection.execute(query, (json.dumps(events), *condition.values))
 
 
-def _matching(connection: sqlite3.Connection, volume: Volume, asked: Asked, expression: str, room: int) -> list[int]:
+def _matching(
+    connection: sqlite3.Connection, volume: Volume, asked: Asked, expression: str, room: int | None = None
+) -> list[int]:
     """Return the events of a volume that an expression finds.
 
-    If they are frequent, older ones may be left out, but for one more than there is room for.
+    If there is only room for some, they are those of which the condition is true; and older ones may be left out, but
+    for one more than there is room for.
     """
     table = f"volume_{volume.number}"
     source, where = table, f"{table} MATCH ? AND {table}.rowid < ?"
     values: list[object] = [expression, asked.below]
-    if asked.part.is_frequent and not asked.condition.is_nothing:
+    if room is None:
+        return _events(connection, f"SELECT rowid AS event FROM {source} WHERE {where}", values)
+    if not asked.condition.is_nothing:
         source = f"{table} CROSS JOIN facts ON event = {table}.rowid"
         where, values = f"{where} AND {asked.condition.sql}", [*values, *asked.condition.values]
     query = f"SELECT {table}.rowid AS event FROM {source} WHERE {where}"
     # From the newest to the oldest, FTS5 takes twice as long for each. So it is asked to only if that spares many.
-    if asked.part.is_frequent and asked.plan.finding[0].events * volume.events > 2 * room * asked.plan.events:
-        return _events(connection, f"{query} ORDER BY {table}.rowid DESC LIMIT ?", [*values, room + 1])
-    return _events(connection, query, values)
+    if asked.plan.finding[0].events * volume.events <= 2 * room * asked.plan.events:
+        return _events(connection, query, values)
+    return _events(connection, f"{query} ORDER BY {table}.rowid DESC LIMIT ?", [*values, room + 1])
 
 
 def _having(connection: sqlite3.Connection, volume: Volume, form: Form, low: int, below: int) -> list[int]:
