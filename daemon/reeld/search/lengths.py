@@ -23,6 +23,7 @@ from reel.base.light_typing import NamedTuple
 # The lowest bits of an id say where in its block an event is.
 _BITS = 10
 _EVENTS = 1 << _BITS
+_IN_BLOCK = _EVENTS - 1
 # The bits behind the first one. A first bit is there because this much is added to a length.
 _FRACTION = 3
 _ADDED = 1 << _FRACTION
@@ -59,7 +60,7 @@ def note(connection: sqlite3.Connection, lengths: Iterable[Length]) -> None:
         found = connection.execute("SELECT lengths FROM lengths WHERE block = ?", (block,)).fetchone()
         known = bytearray(found[0] if found else _EVENTS)
         for event, words, is_talk in some:
-            known[event & (_EVENTS - 1)] = rounded(words) | is_talk * _TALK
+            known[event & _IN_BLOCK] = rounded(words) | is_talk * _TALK
         connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (block, bytes(known)))
 
 
@@ -90,8 +91,8 @@ class Known:
             read = _read(connection, list(missing))
             kept = {block: found for block, found in read.items() if block < last}
             self._blocks = now, (blocks | kept if len(blocks) + len(kept) <= _KEPT else kept)
-            blocks = blocks | read
-        return [blocks.get(event >> _BITS, _UNKNOWN)[event & (_EVENTS - 1)] for event in events]
+            blocks = dict.fromkeys(missing, _UNKNOWN) | blocks | read
+        return [blocks[event >> _BITS][event & _IN_BLOCK] for event in events]
 
 
 def _read(connection: sqlite3.Connection, blocks: Sequence[int]) -> dict[int, bytes]:

@@ -118,7 +118,8 @@ def _find(connection: sqlite3.Connection, volume: Volume, asked: Asked, newer: F
 def _find_frequent(connection: sqlite3.Connection, volume: Volume, asked: Asked, newer: Found) -> Found:
     """Return the events of a frequent part in a volume and in the newer ones, as many as there is room for."""
     part, room = asked.part, newer.room
-    if not has_any(connection, volume, asked.condition):  # looks at facts, not at each match
+    # Looks at facts, not at each match.
+    if not asked.condition.is_nothing and not has_any(connection, volume, asked.condition):
         return newer
     ordering = [_matching(connection, volume, asked, expression, room) for expression in part.ordering]
     only = set(

@@ -10,7 +10,7 @@ most if they were short, new and talk; and of many, those first that are short, 
 tells (:mod:`reeld.search.lengths`). The rest cannot be among the best.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, repeat
@@ -189,9 +189,9 @@ def best(formula: Formula, counts: Iterable[Mapping[int, int]], source: Source, 
 
 def _by_times(formula: Formula, counts: Iterable[Mapping[int, int]]) -> list[_Alike]:
     """Return events by how often they have the things sought."""
-    by_times: dict[int, list[int]] = {}
+    by_times = defaultdict[int, list[int]](list)
     for event, times in chain.from_iterable(each.items() for each in counts):
-        by_times.setdefault(times, []).append(event)
+        by_times[times].append(event)
     return [
         _Alike(
             -formula.score(times, 0, None, is_talk=True), -max(events), times, events, is_talk=True, are_as_long=False
@@ -202,11 +202,10 @@ def _by_times(formula: Formula, counts: Iterable[Mapping[int, int]]) -> list[_Al
 
 def _by_length(formula: Formula, alike: _Alike, source: Source) -> Iterator[_Alike]:
     """Yield events by how long they are and which are talk, and if something is fresh, also by when they were said."""
-    by_length: dict[tuple[int, int | None], list[int]] = {}
+    by_length = defaultdict[tuple[int, int | None], list[int]](list)
     said = repeat(None) if formula.fresh is None else map(source.newest, alike.events)
-    keys = zip(source.bytes_of(alike.events), said, strict=False)
-    for event, key in zip(alike.events, keys, strict=True):
-        by_length.setdefault(key, []).append(event)
+    for event, key in zip(alike.events, zip(source.bytes_of(alike.events), said, strict=False), strict=True):
+        by_length[key].append(event)
     for (byte, newest), events in by_length.items():
         events.sort(reverse=True)
         highest = formula.score(alike.times, least(byte), newest, is_talk=is_talk(byte))
