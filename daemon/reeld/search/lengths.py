@@ -33,7 +33,7 @@ _UNKNOWN = bytes(_EVENTS)
 # In the place of a block: a number that is another one after each change of a block that is not the last one, and in
 # each file.
 _STATE, _STATE_BYTES = -1, 8
-# How many blocks are kept in memory: 4 MB, of four million events.
+# How many of the newest blocks are kept in memory: 4 MB, of four million events.
 _KEPT = 1 << 12
 
 
@@ -72,32 +72,52 @@ def _renew_state(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (_STATE, os.urandom(_STATE_BYTES)))
 
 
+class _Kept(NamedTuple):
+    """The bytes of the blocks from one on, which do not change while the table has a state."""
+
+    state: bytes = b""
+    first: int = 0
+    lengths: bytes = b""
+
+
 class Known:
     """The lengths that searches have read, for those to come, which may be in other threads."""
 
     def __init__(self) -> None:
-        # The state of the table, and blocks that do not change in it.
-        self._blocks: tuple[bytes, dict[int, bytes]] = b"", {}
+        self._kept = _Kept()
 
     def bytes_of(self, connection: sqlite3.Connection, events: Sequence[int]) -> list[int]:
         """Return the byte of each event; zero, which says nothing, if nothing is known of it."""
-        wanted = {event >> _BITS for event in events}
-        state, blocks = self._blocks
-        # Before the blocks, so that these are no older. An index of an earlier version has no state yet.
-        last, now = _last(connection), _read(connection, [_STATE]).get(_STATE, b"")
-        if state != now:
-            blocks = {}
-        if missing := wanted.difference(blocks):
-            read = _read(connection, list(missing))
-            kept = {block: found for block, found in read.items() if block < last}
-            self._blocks = now, (blocks | kept if len(blocks) + len(kept) <= _KEPT else kept)
-            blocks = dict.fromkeys(missing, _UNKNOWN) | blocks | read
-        return [blocks[event >> _BITS][event & _IN_BLOCK] for event in events]
+        kept = self._kept = _up_to_date(connection, self._kept)
+        begin, lengths = kept.first << _BITS, kept.lengths
+        end = begin + len(lengths)
+        if begin <= min(events) and max(events) < end:  # nearly always
+            return [lengths[event - begin] for event in events]
+        read = _read(connection, {event >> _BITS for event in events if not begin <= event < end})
+        return [
+            lengths[event - begin] if begin <= event < end else read.get(event >> _BITS, _UNKNOWN)[event & _IN_BLOCK]
+            for event in events
+        ]
 
 
-def _read(connection: sqlite3.Connection, blocks: Sequence[int]) -> dict[int, bytes]:
+def _up_to_date(connection: sqlite3.Connection, kept: _Kept) -> _Kept:
+    """Return what is kept of the table as it is now."""
+    # Before the blocks, so that these are no older. An index of an earlier version has no state yet.
+    last, state = _last(connection), _read(connection, [_STATE]).get(_STATE, b"")
+    if state != kept.state:
+        kept = _Kept(state, max(0, last - _KEPT))
+    begin = kept.first + (len(kept.lengths) >> _BITS)
+    if begin >= last:
+        return kept
+    first = max(kept.first, last - _KEPT)
+    read = _read(connection, range(max(begin, first), last))
+    added = b"".join(read.get(block, _UNKNOWN) for block in range(begin, last))
+    return _Kept(state, first, (kept.lengths + added)[first - kept.first << _BITS :])
+
+
+def _read(connection: sqlite3.Connection, blocks: Iterable[int]) -> dict[int, bytes]:
     query = "SELECT block, lengths FROM lengths WHERE block IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(query, (json.dumps(blocks),)))
+    return dict(connection.execute(query, (json.dumps(list(blocks)),)))
 
 
 def least(byte: int) -> int:
