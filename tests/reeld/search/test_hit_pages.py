@@ -62,7 +62,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hit_pages, "_PATIENCE", PATIENCE)
 
 
-@pytest.mark.parametrize(("size", "seconds"), [(1, PATIENCE), (1, -1.0), (3, -1.0), (100, -1.0)])
+@pytest.mark.parametrize("how", [(1, PATIENCE, 8), (1, -1.0, 0), (3, -1.0, 0), (3, -1.0, 8), (100, -1.0, 8)])
 @pytest.mark.parametrize(
     ("query", "most", "expected", "is_partial"),
     [
@@ -77,15 +77,16 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_words_of_very_many_events(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    size: int,
-    seconds: float,
+    how: tuple[int, float, int],
     query: str,
     most: int,
     expected: list[int],
     is_partial: bool,
 ) -> None:
     """The newest are ranked, those with another word first, whatever the volumes and jobs are; and the page says so."""
+    size, seconds, many = how
     monkeypatch.setattr(ranking, "_SECONDS", seconds)
+    monkeypatch.setattr(ranking, "_MANY", many)
     monkeypatch.setattr(volumes, "_EVENTS", size)
     monkeypatch.setattr(planning, "MOST_EVENTS", most)
     with closing(filled(tmp_path, TEXTS)) as said:
