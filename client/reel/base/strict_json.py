@@ -173,7 +173,7 @@ def _decoded(decoder: JSONDecoder, text: str) -> Any:
         value, end = decoder.scan_once(text, 0)  # type: ignore[attr-defined]  # missing in the stubs
     except StopIteration:
         return decoder.decode(text)
-    return decoder.decode(text) if text[end:].strip(_WHITE_SPACE) else value
+    return decoder.decode(text) if end < len(text) and text[end:].strip(_WHITE_SPACE) else value
 
 
 def encode(value: Any, *, ascii_only: bool = False) -> str:

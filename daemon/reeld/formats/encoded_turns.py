@@ -21,7 +21,7 @@ from reeld.formats.format import Caching
 DIGEST_SIZE = 16
 # More cache breakpoints than any API accepts.
 _MOST_MARKS = 8
-# The bytes of a full chunk. A chunk that is not full yet is copied whenever it is read.
+# The bytes of a full chunk. What does not fill one yet is copied when it is read after more was appended.
 _FULL_CHUNK = 1 << 17
 # How many of the last requested prefixes have their hash kept.
 _MOST_HASHES = 4
@@ -106,30 +106,38 @@ class MarkedItem(NamedTuple):
 class Chunks:
     """An append-only byte buffer in immutable chunks: data is sent without a copy, even if more is appended."""
 
-    __slots__ = ("_full", "_size", "_tail")
+    __slots__ = ("_full", "_size", "_tail", "_tail_size")
 
     def __init__(self, data: bytes = b"") -> None:
         self._full: list[bytes] = []
-        self._tail = bytearray()
         # Of the full chunks.
         self._size = 0
+        # The pieces after them, which are joined when they fill a chunk, or when they are read.
+        self._tail: list[bytes] = []
+        self._tail_size = 0
         self += data
 
     def __len__(self) -> int:
-        return self._size + len(self._tail)
+        return self._size + self._tail_size
 
     def __iadd__(self, data: bytes | memoryview) -> Self:
-        tail = self._tail
-        tail += data
-        if len(tail) >= _FULL_CHUNK:
-            self._full.append(bytes(tail))
-            self._size += len(tail)
-            self._tail = bytearray()
+        self.extend([bytes(data)])
         return self
+
+    def extend(self, pieces: Sequence[bytes]) -> None:
+        """Append some pieces."""
+        self._tail += pieces
+        self._tail_size += sum(map(len, pieces))
+        if self._tail_size >= _FULL_CHUNK:
+            self._full.append(b"".join(self._tail))
+            self._size += self._tail_size
+            self._tail, self._tail_size = [], 0
 
     def parts(self, start: int, end: int) -> list[bytes | memoryview]:
         """Return the bytes from one place up to another, in parts; none is empty."""
-        chunks = [*self._full, bytes(self._tail)] if self._tail else self._full
+        if self._tail_size:
+            self._tail = [b"".join(self._tail)]
+        chunks = [*self._full, *self._tail] if self._tail_size else self._full
         if start == 0 and end == len(self):  # nearly always
             return [*chunks]
         parts: list[bytes | memoryview] = []
@@ -196,9 +204,13 @@ class EncodedTurns:
             return
         items, seqs, users, begins = zip(*turns, strict=True)
         encoded = [item for each in items for item in each]
-        self.data += b"".join(encoded)
+        self.data.extend(encoded)
         self.sizes.extend(map(len, encoded))
-        self.extents.extend(extents_of(list(map(len, items)), seqs, bytes(users), bytes(begins)))
+        extents = self.extents
+        extents.items.extend(map(len, items))
+        extents.seqs.extend(seqs)
+        extents.is_user.extend(users)
+        extents.can_begin.extend(begins)
 
     def _without_marks(self, items: list[Json], marks: Marks) -> list[Json]:
         """Return items without their cache breakpoints, and note those that have some."""

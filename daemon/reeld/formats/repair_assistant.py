@@ -29,7 +29,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
 
 
 def _repaired(group: MessageGroup, state: RepairState, rules: Rules, report: list[Change]) -> list[Piece]:
-    target = rules.target
+    target, tools = rules.target, rules.settings.tools
     said: list[Piece] = []
     made: list[Piece] = []
     calls: list[ToolCall] = []
@@ -42,7 +42,7 @@ def _repaired(group: MessageGroup, state: RepairState, rules: Rules, report: lis
         for block_index, block in enumerate(message["content"]):
             piece = new_tuple(Piece, (message, message_index, block_index, block))
             is_call = block["type"] == "tool_call"
-            if is_call and rules.lacks_tool(block["name"]):
+            if is_call and tools is not None and block["name"] not in tools:  # rule X18
                 leads = target.must_precede_content
                 led = turn.pop_thoughts(leads) if turn is not None else [] if made else pop_thoughts(said, leads)
                 piece, is_call = _told(piece, led, state, report), False

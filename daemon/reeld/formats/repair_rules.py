@@ -16,10 +16,6 @@ class Rules(NamedTuple):
     settings: HistorySettings
     lost: set[str]
 
-    def lacks_tool(self, name: str) -> bool:
-        """Return whether the model does not have a tool (rule X18)."""
-        return self.settings.tools is not None and name not in self.settings.tools
-
     def continues_server_tool(self, number: int) -> bool:
         """Return whether a group goes on while a server's tool of an earlier one works."""
         return any(key not in self.lost for key in self.tools.continuing.get(number, ()))

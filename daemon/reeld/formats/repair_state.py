@@ -87,13 +87,13 @@ class RepairState:
             piece: the call.
             make_id: returns the id, as ``sent_id`` of a :class:`~reeld.formats.format.Format`.
         """
-        given_id, given_name = piece.block["id"], piece.block["name"]
-        seq: int = piece.message["seq"]
-        call_id, name = make_id(given_id, self.used_ids, seq, piece.block_index), sent_name(given_name)
+        message, _, index, block = piece
+        given_id, given_name, seq = block["id"], block["name"], message["seq"]
+        call_id, name = make_id(given_id, self.used_ids, seq, index), sent_name(given_name)
         self.used_ids[call_id] = None
         if name != given_name:
             self.tool_names[name] = given_name
-        metadata = piece.block.get("provider_metadata") or {}
+        metadata = block.get("provider_metadata") or {}
         return new_tuple(ToolCall, (call_id, name, given_id, given_name, seq, metadata))
 
     def abandon(self, call: ToolCall) -> None:

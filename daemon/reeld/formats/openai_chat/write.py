@@ -155,15 +155,15 @@ def _assistant_message(
         block = piece.block
         if block["type"] == "opaque":
             sound = opaque_object(block)
-        elif block["type"] == "text" and dialect.is_openai and _is_refusal(block):
+        elif block["type"] == "text" and _METADATA in block and dialect.is_openai and _is_refusal(block):
             refusals.append(block["text"])
         elif block["type"] == "text":
             texts.append(block)
     # Null content is accepted only beside calls, a refusal or audio (rule C2); nothing else is left without a text.
     nothing = None if dialect.null_content else ""
     message: Json = {"role": "assistant", "content": _content(dialect, texts) if texts else nothing}
-    has_more = any(piece.message.get(_METADATA) for piece in (*pieces, *calls))
-    if has_more:
+    described = [piece for piece in (*pieces, *calls) if piece.message.get(_METADATA)]
+    if described:
         message |= _name(dialect, (pieces or calls)[0], context)
     if refusals:
         message["refusal"] = "\n".join(refusals)
@@ -171,7 +171,7 @@ def _assistant_message(
         message["audio"] = {"id": sound["audio"]["id"]}
     if calls:
         message["tool_calls"] = [_call(dialect, call, context, is_first=index == 0) for index, call in enumerate(calls)]
-    for group in by_message([piece for piece in (*pieces, *calls) if piece.metadata]) if has_more else ():
+    for group in by_message(described):
         if kept := restore_keys(group[0].metadata, PROVIDER, _SIGNED):
             message |= _noted(dialect.message_keys(group[0].metadata, context.model), kept, group[0], context)
     return message
