@@ -6,8 +6,10 @@ import sys
 from argparse import ArgumentTypeError
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any, Self
 
 from reel.base.installation import install_command
@@ -353,6 +355,8 @@ def _config(values: Mapping[str, Any]) -> Config:
 def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reeld",
+        # argparse makes one for each argument, and each would ask for the width of the terminal.
+        formatter_class=partial(argparse.HelpFormatter, width=get_terminal_size().columns - 2),
         description="The daemon that owns the conversations of LLM agents. It stays in the foreground.",
         epilog=f"Every setting can also be set by a variable such as $REEL_LOG_LEVEL, or in {config_file()};"
         " flags take precedence over the environment, and the environment over the file."

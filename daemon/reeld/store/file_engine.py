@@ -19,7 +19,7 @@ from reeld.store.pace import Pace
 from reeld.store.presence import Held, Presence
 from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
-from reeld.store.traces import recover
+from reeld.store.traces import Recovered, recover
 from reeld.store.transactions import EventWriter
 from reeld.store.wal_copies import WalCopies
 
@@ -36,11 +36,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             setup = partial(_prepare, presence=presence, opened=descriptor, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
-            await database.run(partial(require_whole, name=path))
-            await database.run(partial(finish_in_backups, database=path))
-            recovered = await database.run(partial(recover, pack=packer()))
-            events = await database.run(partial(EventWriter, database=path))
-            next_row = await database.run(_next_row)
+            recovered, events, next_row = await database.run(partial(_begin, path=path))
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
             # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
@@ -59,6 +55,13 @@ def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, pa
     presence.require_locked(opened)
     connection.copies = WalCopies(path, opened)  # type: ignore[attr-defined]  # it is one of connection_thread's
     prepare(connection, path, durability)
+
+
+def _begin(connection: Any, path: str) -> tuple[Recovered, EventWriter, int]:
+    """Require a whole file, end what a killed daemon had begun; return that, what writes events, and a free row."""
+    require_whole(connection, name=path)
+    finish_in_backups(connection, database=path)
+    return recover(connection, pack=packer()), EventWriter(connection, database=path), _next_row(connection)
 
 
 def _pace(path: str) -> Pace | None:
