@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from reel.sync.client import Client
-from tests.crash.test_deaths import LONG
-from tests.crash.workload import Workload
+from tests.crash.workload import LONG, Workload
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE

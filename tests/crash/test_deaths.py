@@ -1,6 +1,5 @@
 """Kill a real daemon under load, at random and at every crash point; acknowledged commands survive, once, in order."""
 
-import os
 import signal
 import sqlite3
 import time
@@ -16,10 +15,9 @@ from reeld.search import index
 from tests.crash import stats
 from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS, VOLUME
 from tests.crash.crashing_daemon import CrashingDaemon
-from tests.crash.workload import Workload
+from tests.crash.workload import LONG, Workload
 from tests.daemon import Daemon, until_indexed
 
-LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 _OPENING = [point for point in STATEMENTS if point.startswith("opening")]
 _STOPPING = [point for point in CALLS if point.startswith("stopping")]
 _WORKING = [point for point in (*STATEMENTS, *CALLS) if point not in {*_OPENING, *_STOPPING}]
@@ -56,7 +54,8 @@ def test_ready_again(directory: Path) -> None:
         began = time.monotonic()
         daemon.start()
         stats.record_time("ready after a death", time.monotonic() - began)
-        workload.verify()
+        workload.verify_in_between()
+    workload.verify()
     daemon.close()
 
 
@@ -65,10 +64,11 @@ def test_deaths_at_random(crashing: CrashingDaemon, seed: int) -> None:
     """After kill -9 at any moment, the history is one that an uninterrupted daemon could produce."""
     workload = Workload(crashing, seed)
     crashing.start()
-    for _ in range(12 if LONG else 6):
+    for _ in range(12 if LONG else 4):
         kill_under_load(workload)
         crashing.start()
-        workload.verify()
+        workload.verify_in_between()
+    workload.verify()
 
 
 def test_death_at_every_point(crashing: CrashingDaemon) -> None:
@@ -79,7 +79,8 @@ def test_death_at_every_point(crashing: CrashingDaemon) -> None:
         with workload.load(), death_at(crashing, point):
             pass
         crashing.start()
-        workload.verify()
+        workload.verify_in_between()
+    workload.verify()
 
 
 @pytest.mark.parametrize("point", _STOPPING)
@@ -102,7 +103,8 @@ def test_death_while_it_opens(crashing: CrashingDaemon) -> None:
         with death_at(crashing, point):
             crashing.launch()
         crashing.start()
-        workload.verify()
+        workload.verify_in_between()
+    workload.verify()
 
 
 def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:

@@ -50,8 +50,9 @@ def test_death_in_the_midst_of_writing(shimmed: CrashingDaemon, shim: Shim) -> N
         shim.calm()
         assert 1 == shim.hits
         shimmed.start()
-        workload.verify()
+        workload.verify_in_between()
         stats.count("fault points hit")
+    workload.verify()
 
 
 def test_death_while_it_closes(shimmed: CrashingDaemon, shim: Shim) -> None:
@@ -160,7 +161,8 @@ def test_faults_under_load(shimmed: CrashingDaemon, shim: Shim, op: Op, files: F
             shimmed.kill()
         shim.calm()
         shimmed.start()
-        workload.verify()
+        workload.verify_in_between()
+    workload.verify()
 
 
 def test_a_slow_disk(shimmed: CrashingDaemon, shim: Shim) -> None:

@@ -15,7 +15,8 @@ from reel.base.ids import new_id
 from reel.sync.client import Client
 from tests.crash.crash_points import CLEARING, ERASING
 from tests.crash.crashing_daemon import CrashingDaemon
-from tests.crash.test_deaths import LONG, death_at
+from tests.crash.test_deaths import death_at
+from tests.crash.workload import LONG
 from tests.daemon import Daemon, until, until_indexed
 
 pytestmark = pytest.mark.slow

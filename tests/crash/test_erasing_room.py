@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.test_deaths import LONG
 from tests.crash.test_disk_space import UNSHARE, may_mount
+from tests.crash.workload import LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not may_mount(), reason="unprivileged mounts are not allowed here")]
 

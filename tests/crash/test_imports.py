@@ -28,7 +28,8 @@ from reel.sync.client import Client
 from tests.crash import stats
 from tests.crash.crash_points import AFTER_LOOP, IN_LOOP, PROOF
 from tests.crash.crashing_daemon import CrashingDaemon
-from tests.crash.test_deaths import LONG, death_at
+from tests.crash.test_deaths import death_at
+from tests.crash.workload import LONG
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 from tests.reel.importing.adding.test_growing import STORIES, Import

@@ -1,6 +1,5 @@
 """A PostgreSQL server comes back with less than it acknowledged, under load: whatever is left is right."""
 
-import os
 import random
 import time
 from contextlib import ExitStack
@@ -22,12 +21,13 @@ from tests.crash.losing import (
     wait_for_more,
     wait_until_told,
 )
+from tests.crash.workload import LONG
 from tests.daemon import short_directory
 from tests.forkserver import ForkedDaemon
 
-LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 ROUNDS, DAEMONS = (20, (1, 3)) if LONG else (1, (3,))
-FAST = ("promoted", "crashed", "restored")
+# Of the others there are tests one by one (tests/end_to_end/test_server_losses.py).
+FAST = ("promoted",)
 WRITERS = 8
 # Texts of each writer before, during and after the time whose texts may be lost.
 BEFORE, DURING, AFTER = (10, 20, 10) if LONG else (2, 4, 2)

@@ -1,6 +1,5 @@
 """After a power cut at any moment the log is a prefix of the full log with all acknowledged commands."""
 
-import os
 import random
 import sqlite3
 from collections import defaultdict
@@ -20,10 +19,9 @@ from tests.crash.final_state import read_log
 from tests.crash.history import Event
 from tests.crash.power import KEPT, Disk
 from tests.crash.shim import COMPILER, SUFFIXES, Action, Done, File, Op, Shim
-from tests.crash.workload import Workload, integrity
+from tests.crash.workload import LONG, Workload, integrity
 from tests.daemon import until
 
-LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 CUTS = 300 if LONG else 60
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")

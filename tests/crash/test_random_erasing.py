@@ -11,7 +11,7 @@ import pytest
 
 from reel.sync.client import Client
 from reeld.verify.file import check
-from tests.crash.test_deaths import LONG
+from tests.crash.workload import LONG
 from tests.forkserver import ForkedDaemon
 
 _MARKER = re.compile(r"\[redacted [^]]*\]")

@@ -1,6 +1,5 @@
 """Three daemons on one PostgreSQL server: they are killed, as the server is, while clients load and follow all."""
 
-import os
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,15 +9,14 @@ import pytest
 from tests.crash import stats
 from tests.crash.final_state import read_final_state
 from tests.crash.followers import following, wait_until_told
-from tests.crash.workload import Workload
+from tests.crash.workload import LONG, Workload
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
 from tests.postgres import Server, own_server
 
-LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 DAEMONS = 3
 # Deaths of a run, and what is acknowledged between two of them.
-DEATHS, BETWEEN = (60, 60) if LONG else (4, 20)
+DEATHS, BETWEEN = (60, 60) if LONG else (3, 20)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from reel.base.errors import ReelError
 from reel.sync.client import Client
 from tests.crash.crash_points import CALLS, STATEMENTS
 from tests.crash.crashing_daemon import CrashingDaemon
-from tests.crash.test_deaths import LONG, death_at
+from tests.crash.test_deaths import death_at
+from tests.crash.workload import LONG
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow

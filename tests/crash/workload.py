@@ -1,5 +1,6 @@
 """The clients that load a daemon, and the check of everything that they recorded."""
 
+import os
 import random
 import sqlite3
 from collections import defaultdict
@@ -16,6 +17,8 @@ from tests.crash.command_generator import Names
 from tests.crash.final_state import read_final_state
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
+
+LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 
 
 class Workload:
@@ -87,6 +90,15 @@ class Workload:
                 "events checked": len(events),
             }
         )
+
+    def verify_in_between(self) -> None:
+        """Do so if there is time for it: what is lost, doubled or torn once is so at the end as well.
+
+        Raises:
+            AssertionError: there is a problem.
+        """
+        if LONG:
+            self.verify()
 
     def _count(self, counts: dict[str, int]) -> None:
         """Count the increase since the last check."""

@@ -336,17 +336,17 @@ def _everything(editor: Driven) -> list[str]:
     return [*editor.lines(), *editor.said()]
 
 
-@pytest.mark.parametrize("messages", [5000, pytest.param(MANY, marks=pytest.mark.large)])
-def test_many_messages(editor: Driven, client: Client, messages: int) -> None:
+@pytest.mark.large
+def test_many_messages(editor: Driven, client: Client) -> None:
     """A long conversation is whole, and goes on."""
     client.create("demo")
-    for begin in range(0, messages, 1000):
+    for begin in range(0, MANY, 1000):
         client.add("demo", [f"n{begin + number}" for number in range(1000)])
     editor.open("demo")
-    until(lambda: _end(editor), (4 * messages, [f"## user #{messages + 1}", f"n{messages - 1}"]))
+    until(lambda: _end(editor), (4 * MANY, [f"## user #{MANY + 1}", f"n{MANY - 1}"]))
     client.add("demo", "more")
 
-    until(lambda: _end(editor), (4 * messages + 4, [f"## user #{messages + 2}", "more"]))
+    until(lambda: _end(editor), (4 * MANY + 4, [f"## user #{MANY + 2}", "more"]))
 
 
 def _end(editor: Driven) -> tuple[int, list[str]]:

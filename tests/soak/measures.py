@@ -48,27 +48,27 @@ def measure(daemon: Daemon, client: Client, agent: str, adds: int) -> Measures:
         daemon: the daemon; every other client is silent.
         client: asks it.
         agent: a new agent, for the adds.
-        adds: how many are timed.
+        adds: how many are timed; if none is, they took no time.
     """
-    ours, fresh = _latencies(client, agent, adds)
+    p50, p99 = _latencies(client, agent, adds) if adds else (0.0, 0.0)
     until(lambda: _is_idle(client))
     memory = 0
     while memory != (memory := daemon.anonymous_memory()):
         time.sleep(1.2)  # a round of maintenance and more
     stats = client.stats()
     descriptors = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
-    p50, p99 = (ours[adds * share // 100] / fresh[adds * share // 100] for share in (50, 99))
     return Measures(memory, descriptors, stats["tasks"], stats["wal_bytes"], p50, p99)
 
 
-def _latencies(client: Client, agent: str, adds: int) -> tuple[list[float], list[float]]:
-    """Return how long adds take, in the daemon of a client and in a fresh one, in ascending order."""
+def _latencies(client: Client, agent: str, adds: int) -> tuple[float, float]:
+    """Return the median of how long adds take and their 99th percentile, in times of a fresh daemon's."""
     with short_directory() as directory, closing(Daemon(directory).start()) as daemon, daemon.client() as other:
         client.create(agent)
         other.create(agent)
         pairs = [(_timed(client, agent), _timed(other, agent)) for _ in range(adds)]
-    ours, fresh = zip(*pairs, strict=True)
-    return sorted(ours), sorted(fresh)
+    ours, fresh = map(sorted, zip(*pairs, strict=True))
+    p50, p99 = (ours[adds * share // 100] / fresh[adds * share // 100] for share in (50, 99))
+    return p50, p99
 
 
 def _timed(client: Client, agent: str) -> float:

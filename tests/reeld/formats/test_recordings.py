@@ -14,8 +14,9 @@ from tests.formats.checker import check
 from tests.formats.test_corpus import RECORDINGS, read, recorded
 from tests.reeld.formats.histories import entries_of, prompt_in
 from tests.reeld.formats.meaning import MEANINGS, same
+from tests.thoroughness import THOROUGH, sampled
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, sampled]
 
 NAMES = {name.replace("-", "_"): name for name in FORMATS}
 OUTSIDE = ("previous_response_id", "conversation", "prompt")
@@ -33,7 +34,8 @@ def begins_outside(body: dict[str, Any]) -> bool:
     return refers or any(body.get(key) is not None for key in OUTSIDE)
 
 
-READ = [path for path in RECORDINGS if is_whole(path)]
+# A quarter of them, and all for `make fuzz`.
+READ = [path for path in (RECORDINGS if THOROUGH else RECORDINGS[::4]) if is_whole(path)]
 ACCEPTED = [path for path in READ if "-200-" in path.name and path.name.rsplit("-", 2)[0] in MEANINGS]
 MODELS = {
     "anthropic": "claude-opus-4-8",
