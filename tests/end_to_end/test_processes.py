@@ -28,6 +28,7 @@ from tests.pipeline import Pipeline
 def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None:
     """A signal ends the daemon even if a client is connected, and only the locks and the data remain."""
     client.create("demo")
+    client.search("hi")  # makes the index
 
     assert 0 == daemon.end(number)
     assert ["log", "r-search.db", "r.db", "r.db.lock", "s.sock.lock"] == sorted(

@@ -27,6 +27,7 @@ def test_modes_under_any_umask() -> None:
             try:
                 with daemon.client() as client:
                     client.add("demo", "hi", create=True)
+                    client.search("hi")  # makes the index
                 assert {"s.sock": "0o600", "s.sock.lock": "0o600"} == modes(directory / "run" / "reel")
                 files = modes(directory / "state" / "reel")
                 assert files.keys() >= {"r.db", "r.db-wal", "r.db-shm", "r.db.lock", "r-search.db"}

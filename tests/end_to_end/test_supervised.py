@@ -101,6 +101,7 @@ def test_given_socket(prepared: Daemon) -> None:
             with running(prepared, *GIVE, given=given) as process, Client(given_path).connect() as client:
                 assert head == client.add("demo", "hi", create=True).head
                 assert given_path == client.stats()["socket"]
+                client.search("hi")  # makes the index
             assert 0 == process.returncode
         assert Path(given_path).is_socket()
 

@@ -83,11 +83,12 @@ def _wait_for_metrics_and_stop(path: str, metrics: Path) -> str:
 
 
 def _add_and_stop(path: str) -> None:
-    """Wait for a daemon, add a message and stop it."""
+    """Wait for a daemon, add a message, find it, and stop the daemon."""
     while not answers(path):
         time.sleep(0.005)  # between two looks
     with Client(path) as client:
         client.add("demo", "hi", create=True)
+        client.search("hi")
         client.shutdown()
 
 

@@ -136,9 +136,13 @@ def test_it_runs_nothing(repository: Repository) -> None:
     assert not (repository.top / "ran").exists()
 
 
-def test_it_takes_too_long(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_takes_too_long(repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """git that does not answer in time is given up."""
     repository.commit("one\n")
+    never_ends = tmp_path / "git"
+    never_ends.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    never_ends.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(running, "LIMIT", 0)  # shorter, because the test is about the limit
 
     with pytest.raises(GitFailed, match="git took more than 0 s"):

@@ -36,6 +36,7 @@ def test_every_counter_is_a_metric(reel: Reel) -> None:
 def test_metrics(reel: Reel) -> None:
     """A daemon's figures are valid OpenMetrics; a method that was called has its latencies."""
     reel("show", "nobody")
+    reel("search", "deck")  # opens the index
     reel("stats")
     read: Any = parser.text_string_to_metric_families
     families = {each.name: each for each in read(reel("stats", "--format", "openmetrics").out)}
