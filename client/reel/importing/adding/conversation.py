@@ -189,7 +189,8 @@ class Conversation:
             self._read_rest(said)
             return
         had = self._had_after() if parts and said.role != "system" else []
-        if (whole := self._recognition.whole(said.role, parts, had)) is not None:
+        whole = self._recognition.renumbered(said.parts[-1], had) or self._recognition.whole(said.role, parts, had)
+        if whole is not None:
             place, parts = whole, ()
         known = said.parts[: len(said.parts) - len(parts)]
         if known and self._target.stored is not None and self._target.stored.differs(known):

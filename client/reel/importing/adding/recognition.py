@@ -5,6 +5,7 @@ an id of its own. And a copy of a source may end with the first parts of what th
 what they say, whatever was done with their secrets. Words that were redacted may have been any.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,11 @@ from reel.importing.adding.writer import Writer
 from reel.importing.steps import Part, Said
 from reel.importing.values import AS_WRITTEN
 
+# The id of a message that its tool gives none: its number, and a digest of it.
+_NUMBERED = re.compile("([0-9]+)(-[0-9a-f]{16}.*)")
+# How many messages that are damaged, or none, may be before one that is known by its digest.
+_MOST_DAMAGED = 100
+
 
 class Recognition:
     """Knows messages again by what they say.
@@ -33,6 +39,8 @@ class Recognition:
     def __init__(self, writer: Writer, target: Target) -> None:
         self._writer = writer
         self._origin = target.origin
+        # By how much the numbers of the newest messages that are known so differ from those in the log.
+        self._shift = 0
 
     @property
     def _log(self) -> Log:
@@ -89,6 +97,27 @@ class Recognition:
                     continue
                 if self._is_same(blocks, content[: len(blocks)], place):
                     return place
+        return None
+
+    def renumbered(self, part: Part, among: Sequence[int]) -> int | None:
+        """Return the place of the message that ends with a part, if the log has that under another number, or ``None``.
+
+        Where a tool gives messages no ids, they have their number and a digest. What is damaged before a message
+        changed its number in earlier versions, and a line that should not be there does so in this one.
+
+        Args:
+            part: the part.
+            among: where it may be.
+        """
+        found = _NUMBERED.fullmatch(part.ref) if among else None
+        if found is None:
+            return None
+        number, same = int(found[1]), found[2]
+        for shift in (self._shift, *(way * by for by in range(1, _MOST_DAMAGED + 1) for way in (-1, 1))):
+            place = self._log.place_of(f"{number + shift}{same}")
+            if place is not None and place in among:
+                self._shift = shift
+                return place
         return None
 
     def _numbered(self, part: Part) -> Part:
