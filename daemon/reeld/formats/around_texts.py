@@ -12,8 +12,8 @@ from reeld.formats.format import Format
 from reeld.formats.model import AssistantTurn, Piece, RenderContext, Turn, UserTurn
 
 _ONE, _OTHER = "a text", 'another "text"'
-# From so many turns on, learning takes less time than it saves.
-_MANY = 20
+# From so many messages on, learning takes less time than it saves.
+_MANY = 40
 
 
 class Around(NamedTuple):
@@ -53,19 +53,19 @@ class AroundTurns(NamedTuple):
     answered: Around | None = None
 
 
-_NONE = AroundTurns()
+NOT_KNOWN = AroundTurns()
 
 
-def around_turns(target: Format, given: RenderContext, turns: int) -> AroundTurns:
+def around_turns(target: Format, given: RenderContext, messages: int) -> AroundTurns:
     """Return what is around the texts of settled turns that are nothing else, whatever is before them.
 
     Args:
         target: the format.
         given: the context in which they are written.
-        turns: how many there are; for a few, nothing is looked for.
+        messages: how many become turns; for a few, nothing is looked for.
     """
-    if turns < _MANY:
-        return _NONE
+    if messages < _MANY:
+        return NOT_KNOWN
 
     def write(text: str, *, is_user: bool, follows_results: bool = False) -> str | None:
         context = RenderContext(given.model, by_id=given.by_id, past_reasoning=given.past_reasoning)

@@ -129,8 +129,8 @@ def placeholder() -> Piece:
     return Piece({}, -1, 0, {"type": "text", "text": PLACEHOLDER})
 
 
-def only_text(messages: list[Json], index: int) -> Piece | None:
-    """Return the piece of messages that are one text with nothing beside it, and not blank; ``None`` if they are more.
+def only_text(messages: list[Json], index: int) -> tuple[list[Piece], str] | None:
+    """Return messages that are one text with nothing beside it, and not blank: the piece and the text; else ``None``.
 
     Args:
         messages: the messages of the user, or of the assistant, of an exchange.
@@ -143,9 +143,9 @@ def only_text(messages: list[Json], index: int) -> Piece | None:
     if len(blocks) != 1 or message["provider_metadata"]:
         return None
     block = blocks[0]
-    if block["type"] != "text" or len(block) != _TEXT_KEYS or not block["text"].strip():
+    if len(block) != _TEXT_KEYS or block["type"] != "text" or not (text := block["text"]).strip():
         return None
-    return new_tuple(Piece, (message, index, 0, block))
+    return [new_tuple(Piece, (message, index, 0, block))], text
 
 
 def is_thought(block: Json) -> bool:

@@ -18,7 +18,7 @@ from reel.said.records import Parts, metadata_in, parse_data, read_exactly, syst
 from reel.wire.msgpack_codec import unpack_all
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
-from reeld.formats.around_texts import around_turns
+from reeld.formats.around_texts import NOT_KNOWN, AroundTurns, around_turns
 from reeld.formats.binding import Binding
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.encoded_turns import EncodedTurn, EncodedTurns, Marks
@@ -167,21 +167,24 @@ def _extend(
     state: RenderState, entries: Sequence[Entry], target: Format, settings: HistorySettings
 ) -> tuple[Repaired, OpenTurns]:
     """Render the new entries: extend the state by the settled ones, and return the open turns."""
-    repaired, server_state = _settle_all(state, entries, target)
+    around = around_turns(target, state.context(), len(entries) - state.count)
+    repaired, server_state = _settle_all(state, entries, target, around)
     context = state.context()
     sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
     binding = Binding((state.bound_to, state.undeclared), (state.turns, rest.turns), target) if state.bound_to else None
-    _write(repaired.open[:-1], rest.turns, rest.report, context, target, binding, state.turns)
+    _write(repaired.open[:-1], rest.turns, rest.report, context, target, NOT_KNOWN, binding, state.turns)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
-    _write(repaired.open[-1:], rest.turns, rest.report, context, target, binding, state.turns)
+    _write(repaired.open[-1:], rest.turns, rest.report, context, target, NOT_KNOWN, binding, state.turns)
     while len(state.sent_once) > sent:
         state.sent_once.popitem()
     return repaired, rest
 
 
-def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
+def _settle_all(
+    state: RenderState, entries: Sequence[Entry], target: Format, around: AroundTurns
+) -> tuple[Repaired, ServerState | None]:
     """Repair all entries in batches, and return the result of the last repair.
 
     A batch in which nothing settles is repaired again with the next one, so the batches grow as long as nothing
@@ -190,13 +193,13 @@ def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) ->
     batch = _BATCH
     while state.count + batch < len(entries):
         before = state.count
-        _settle(state, entries, before + batch, target)
+        _settle(state, entries, before + batch, target, around)
         batch = _BATCH if state.count > before else 2 * batch
-    return _settle(state, entries, len(entries), target)
+    return _settle(state, entries, len(entries), target, around)
 
 
 def _settle(
-    state: RenderState, entries: Sequence[Entry], end: int, target: Format
+    state: RenderState, entries: Sequence[Entry], end: int, target: Format, around: AroundTurns
 ) -> tuple[Repaired, ServerState | None]:
     """Repair the entries from those that a state covers up to one, and extend it by the settled ones.
 
@@ -211,7 +214,7 @@ def _settle(
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = state.context()
     binding = Binding((state.bound_to, state.undeclared), (state.turns,), target) if state.bound_to else None
-    _write(repaired.settled, state.turns, state.report, context, target, binding)
+    _write(repaired.settled, state.turns, state.report, context, target, around, binding)
     if repaired.settled_messages:
         state.cover(entries, shown, repaired.settled_messages, repaired.settled_by)
     state.server_state = _server_state(messages[: repaired.settled_messages], target) or state.server_state
@@ -254,6 +257,7 @@ def _write(
     report: list[Change],
     context: RenderContext,
     target: Format,
+    around: AroundTurns,
     binding: Binding | None,
     before: EncodedTurns | None = None,
 ) -> None:
@@ -265,10 +269,11 @@ def _write(
         report: the report.
         context: what is known while a turn is written.
         target: the format.
+        around: what it writes around a text, as far as it is known.
         binding: for a model that binds its thinking.
         before: the turns before these.
     """
-    asked, answered = around_turns(target, context, len(exchanges))
+    asked, answered = around
     # The turns that are not appended yet.
     new: list[EncodedTurn] = []
     for user, assistant, changes, seq, continues_server_tool in exchanges:

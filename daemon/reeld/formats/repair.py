@@ -138,11 +138,12 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: Rules
     report: list[Change] = []
     user = repair_user_turn(group, state, rules, report)
     assistant = repair_assistant_turn(group, state, rules, report)
-    results, pieces = user.results, assistant.pieces
+    results, _, _ = user
+    pieces, text = assistant
     if not results:
         state.loop = None
     if pieces:
-        thinks = assistant.text is None and is_thought(pieces[0].block)
+        thinks = text is None and is_thought(pieces[0].block)
         state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     said = group.user or group.assistant
     seq = said[0]["seq"] if said else results[0].call.seq

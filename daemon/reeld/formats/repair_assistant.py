@@ -24,7 +24,7 @@ def repair_assistant_turn(group: MessageGroup, state: RepairState, rules: Rules,
     # Words alone are sent as they are: nothing leads to them, and nothing follows.
     if (words := only_text(group.assistant, group.start + len(group.user))) is not None:
         state.pending = ()
-        return new_tuple(AssistantTurn, ([words], words.block["text"]))
+        return new_tuple(AssistantTurn, words)
     return AssistantTurn(_ended(_repaired(group, state, rules, report), group, rules.target, report))
 
 

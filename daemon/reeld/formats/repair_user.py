@@ -20,7 +20,7 @@ def repair_user_turn(group: MessageGroup, state: RepairState, rules: Rules, repo
     calls, state.pending = state.pending, ()
     # The user's words alone are sent as they are, unless results must come before them.
     if not calls and (said := only_text(group.user, group.start)) is not None:
-        return new_tuple(UserTurn, ([], [said], said.block["text"]))
+        return new_tuple(UserTurn, ([], *said))
     results = _only_results(calls, group) if calls else None
     turn = (
         _repaired(calls, group, state, rules, report) if results is None else new_tuple(UserTurn, (results, [], None))
