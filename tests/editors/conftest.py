@@ -2,4 +2,4 @@
 
 # ruff: noqa: F401 - fixtures for every test here
 from tests.editors.dripping import breaking, dripping, halting, older
-from tests.editors.surroundings import configured, environment, require
+from tests.editors.surroundings import configured, daemon, environment, prepared, require, reused

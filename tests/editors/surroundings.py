@@ -4,14 +4,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from reel.base.errors import NotRunning
-from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.forkserver import ForkedDaemon
+from tests.reused_daemon import ReusedDaemon, end_another
 
 Require = Callable[[str], str]
 
@@ -40,16 +39,43 @@ def configured(directory: Path, prepared: Daemon, environment: dict[str, str]) -
     return prepared.start()
 
 
-@pytest.fixture
-def environment(directory: Path, prepared: Daemon) -> Iterator[dict[str, str]]:
-    """The environment for an editor: an empty home, the daemon's socket, and the command ``reel`` on the path.
+@pytest.fixture(scope="module")
+def reused() -> Iterator[ReusedDaemon]:
+    """The daemon of the tests that need one which runs."""
+    daemon = ReusedDaemon()
+    yield daemon
+    daemon.close()
 
-    A daemon that the editor starts ends with the test.
+
+@pytest.fixture
+def prepared(request: pytest.FixtureRequest, directory: Path, reused: ReusedDaemon) -> Iterator[Daemon]:
+    """The daemon of a test that needs one which runs; for all others one that is not started yet.
+
+    One that the editor starts ends with the test.
     """
+    if "daemon" in request.fixturenames:
+        with reused.lent() as daemon:
+            yield daemon
+    else:
+        daemon = ForkedDaemon(directory)
+        yield daemon
+        daemon.close()
+        end_another(daemon)
+
+
+@pytest.fixture
+def daemon(prepared: Daemon) -> Daemon:
+    """A running daemon."""
+    return prepared
+
+
+@pytest.fixture
+def environment(directory: Path, prepared: Daemon) -> dict[str, str]:
+    """The environment for an editor: an empty home, the daemon's socket, and the command ``reel`` on the path."""
     home = directory / "home"
     home.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "REEL_", "LC_"))}
-    yield kept | {
+    return kept | {
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TERM": "dumb",
@@ -57,5 +83,3 @@ def environment(directory: Path, prepared: Daemon) -> Iterator[dict[str, str]]:
         "REEL_SOCKET": prepared.socket,
         "REEL_DATABASE": prepared.database,
     }
-    with suppress(NotRunning), Client(prepared.socket, patience=0) as client:
-        client.shutdown()

@@ -1,0 +1,51 @@
+"""A daemon that one test after the other uses, each as if it were new: to start one takes ten times as long."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from reel.base.errors import NotFound, NotRunning
+from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
+
+
+class ReusedDaemon:
+    """The daemon, which is started when a test needs it, and again if a test has ended it."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._daemon: Daemon | None = None
+
+    @contextmanager
+    def lent(self) -> Iterator[Daemon]:
+        """Lend the daemon, which runs and has no conversations, until the block ends."""
+        if self._daemon is None:
+            self._daemon = ForkedDaemon(self._stack.enter_context(short_directory())).start()
+        daemon, process = self._daemon, self._daemon.process
+        yield daemon
+        if daemon.process is process and process.poll() is None:
+            forget_all(daemon)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """End it, or the one in its place that a program has started."""
+        if self._daemon is not None:
+            self._daemon.close()
+            end_another(self._daemon)
+        self._daemon = None
+        self._stack.close()
+
+
+def forget_all(daemon: Daemon) -> None:
+    """Purge all conversations of a daemon."""
+    with daemon.client() as client:
+        for agent in [*client.iter_agents()]:
+            with suppress(NotFound):  # it went with the one of which it was a clone
+                client.purge(agent.id, force=True)
+
+
+def end_another(daemon: Daemon) -> None:
+    """End what answers in the place of a daemon, if a program has started it."""
+    with suppress(NotRunning), Client(daemon.socket, patience=0) as client:
+        client.shutdown()
