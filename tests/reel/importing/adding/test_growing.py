@@ -428,7 +428,7 @@ def test_what_an_earlier_version_numbered(client: Client, tmp_path: Path, name: 
         (row,) = client.iter_agents(prefix=f"{sample.tool}/")
         heads.append(row.head)
 
-    said = "\n".join(record["content"] for record in client.iter_conversation(row.name))
+    said = "\n".join(str(record["content"]) for record in client.iter_conversation(row.name))
     Import(client, sample.tool, tmp_path, tmp_path / "end").purge(row.name)
     assert [text for text in texts if "2" not in text] == said.split("\n")
     assert [1, 1, 0] == [after - before for before, after in pairwise(heads)]
