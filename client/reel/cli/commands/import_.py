@@ -15,7 +15,7 @@ from reel.cli.commands.shared import search_index
 from reel.cli.commands.shared.histories import History, look, note
 from reel.cli.commands.shared.import_report import report, warn
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
-from reel.cli.commands.shared.kept_originals import Keep, follow_purges, kept_originals
+from reel.cli.commands.shared.kept_originals import Keep, follow_erasures, has_originals, kept_originals
 from reel.cli.commands.shared.watcher import only_watcher
 from reel.cli.commands.shared.watching import Watch, connected
 from reel.cli.line.arguments import UsageError
@@ -193,6 +193,8 @@ def _import(
     )
     try:
         importer.look()
+        if isinstance(importer, Importer) and has_originals():
+            importer.note_redactions(history.tool)
         with _Progress(ctx, history) as progress:
             for totals in importer.run(history.tool, history.sources):
                 progress.show(totals)
@@ -204,7 +206,7 @@ def _import(
         stones.remove(importer.totals.restored)
     importer.totals.secrets, importer.totals.is_masked = masking.found, masking.is_masking
     if not importer.totals.interrupted:
-        follow_purges(ctx, history.tool, history.sources, importer.totals)
+        follow_erasures(ctx, history.tool, history.sources, importer.totals)
         history.problems.extend(keep(history.tool, history.sources))
         note(ctx, history, importer.totals)
     return importer.totals

@@ -6,12 +6,14 @@ from contextlib import suppress
 from pathlib import PurePath
 from traceback import FrameSummary, extract_tb
 
+from reel import requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
 from reel.importing.adding.conversation import Conversation
 from reel.importing.adding.grouping import Grouping
+from reel.importing.adding.log import is_of_prune
 from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
@@ -60,6 +62,8 @@ class Totals:
         # Conversations that were purged here, and stay away; or that are back.
         self.purged: list[str] = []
         self.restored: list[str] = []
+        # Conversations of which words were redacted here, as far as that was noticed.
+        self.redacted: set[str] = set()
         # How many different keys and passwords were in what was read, by their kinds; and whether they were masked.
         self.secrets = Counter[str]()
         self.is_masked = False
@@ -134,6 +138,12 @@ class Importer:
         if purged:
             with suppress(OSError):  # then they are known in this import only
                 stones.add(gone[uid] for uid in purged)
+
+    def note_redactions(self, tool: Tool) -> None:
+        """Note in which conversations of a tool somebody has redacted something since their import."""
+        found = self._seen.written_to(tool.name, self._agents.heads)
+        for page in self._pipeline.pages(requests.histories([*found], kinds=["redacted"])) if found else ():
+            self.totals.redacted.update(found[event["agent"]] for event in page.events if not is_of_prune(event))
 
     def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
         """Import sources; yield the totals whenever some are done.
@@ -277,6 +287,8 @@ class Importer:
                 read.counts.problem(Problem(read.source.path, 0, _why(conversation.writer.failure)))
             if conversation.writer.agent:
                 agents[conversation.writer.agent] = conversation.log.head, conversation.name
+            if conversation.log.was_redacted_here:
+                totals.redacted.add(conversation.name)
             self._count_conversation(conversation)
         if not agents:
             totals.empty += not read.killed

@@ -57,6 +57,8 @@ class Log:
         # Whether words of it were redacted, here or in a log that has it as well, so that it says something else than
         # the source; and the events that have markers.
         self.is_redacted = False
+        # Whether the log itself says so: a marker may be in what somebody has quoted.
+        self.was_redacted_here = False
         self._marked: set[int] = set()
         # Whether something of it was pruned, so that not every state can be brought back.
         self.is_pruned = False
@@ -101,8 +103,9 @@ class Log:
         elif kind == "clone":
             self.usages = Usages()
         elif kind == "redacted":
-            is_pruned = _is_of_prune(event)
+            is_pruned = is_of_prune(event)
             self.is_pruned, self.is_redacted = self.is_pruned or is_pruned, self.is_redacted or not is_pruned
+            self.was_redacted_here = self.was_redacted_here or not is_pruned
         self.is_answered = self.is_answered or kind == "assistant"
         if kind in NODE_KINDS:
             self._add(place, parent, is_mark=not is_conversation_kind(kind))
@@ -211,7 +214,7 @@ def in_log(seq: int) -> Place:
     return _LINE, seq
 
 
-def _is_of_prune(event: Any) -> bool:
+def is_of_prune(event: Any) -> bool:
     """Return whether an event tells of a prune; of one that is damaged nobody knows, so that it may be a redaction."""
     try:
         return text_in(json.loads(event["data_json"] or "{}"), "by") == _PRUNED

@@ -44,6 +44,8 @@ class Seen:
         self._path = path
         self._trials = trials or Trials()
         self._sources: dict[str, list[object]] = {}
+        # The heads of the agents of which :meth:`written_to` has told.
+        self._told: dict[str, int] = {}
         # Whether the file lacks something.
         self._is_changed = False
         with suppress(OSError, ValueError):
@@ -91,6 +93,25 @@ class Seen:
         """
         kept: Any = [found[-1] for found in self._sources.values()]
         return {agent: name for agents in kept for agent, (_, name) in agents.items() if agent not in heads}
+
+    def written_to(self, tool: str, heads: Mapping[str, int]) -> dict[str, str]:
+        """Return the agents to which others have written since their import, with the names of their conversations.
+
+        Each is returned once, and again if there is more.
+
+        Args:
+            tool: the name of the tool.
+            heads: as for :meth:`agents`.
+        """
+        kept: Any = [found[-1] for found in self._sources.values()]
+        found = {
+            agent: name
+            for agents in kept
+            for agent, (head, name) in agents.items()
+            if name.startswith(f"{tool}/") and heads.get(agent, 0) > max(head, self._told.get(agent, 0))
+        }
+        self._told.update((agent, heads[agent]) for agent in found)
+        return found
 
     def add(
         self, source: Source, agents: Mapping[str, tuple[int, str]], problems: Sequence[Problem] = (), more: int = 0

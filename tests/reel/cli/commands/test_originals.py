@@ -240,6 +240,30 @@ def test_a_redaction(reel: Reel, session: str, home: Path) -> None:
     assert [f"{session}-2.jsonl"] == listed(reel)
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_redaction_by_another_client(
+    reel: Reel, client: Client, session: str, home: Path, *, goes_on: bool, is_deleted: bool
+) -> None:
+    """The next import erases the original, whether there is more to import or not, and keeps it no more."""
+    made = Transcript(session).user("u1", "Hello")
+    path = write(home, made)
+    quoting = Transcript(f"{session}-2").user("u2", "It says [redacted 2026-11-30 04:00 UTC by me].")
+    write(home, quoting)
+    reel("import", "--yes")
+    client.mark(f"claude-code/{session}-2")
+    client.redact(f"claude-code/{session}", text="Hello")
+    if is_deleted:
+        path.unlink()
+    if goes_on:
+        write(home, made.answer("a1", "Hello to you", "m1"))
+        write(home, quoting.answer("a2", "So it does.", "m2"))
+
+    for _ in range(2):
+        reel("import", "--yes")
+        assert [f"{session}-2.jsonl"] == listed(reel)
+
+
 def test_secrets_are_erased(reel: Reel, session: str, home: Path) -> None:
     """`reel secrets --redact` erases the originals that have one; other originals stay."""
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -1,5 +1,6 @@
 """The originals of what was imported: keeping them, if the settings say so, and erasing them."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -40,8 +41,13 @@ def kept_originals(ctx: Context) -> Iterator[Keep]:
         yield lambda tool, sources: [] if tool.name == "reel" else keeper.keep(tool, sources, _tombstones(ctx).has)
 
 
-def follow_purges(ctx: Context, tool: Tool, sources: Collection[Source], totals: Totals) -> None:
-    """Erase the originals of what an import found to be purged, by anybody, and keep again what it brought back.
+def has_originals() -> bool:
+    """Return whether there is a store of originals, whatever the settings say now."""
+    return os.path.exists(store_path())
+
+
+def follow_erasures(ctx: Context, tool: Tool, sources: Collection[Source], totals: Totals) -> None:
+    """Erase the originals of what anybody has purged or redacted, as an import found, and keep again what is back.
 
     Args:
         ctx: what the command runs with.
@@ -51,8 +57,9 @@ def follow_purges(ctx: Context, tool: Tool, sources: Collection[Source], totals:
     """
     if restored := _files_of(tool, sources, totals.restored):
         _tombstones(ctx).remove(map(erased_file, restored))
-    if purged := _files_of(tool, sources, totals.purged):
-        erase_originals(ctx, totals.purged, purged)
+    for erased in (totals.purged, totals.redacted):
+        if erased:
+            erase_originals(ctx, erased, _files_of(tool, sources, erased))
 
 
 def _files_of(tool: Tool, sources: Collection[Source], conversations: Collection[str]) -> set[str]:
@@ -68,7 +75,7 @@ def _files_of(tool: Tool, sources: Collection[Source], conversations: Collection
 def erase_originals(ctx: Context, conversations: Collection[str], files: Collection[str]) -> None:
     """Erase the originals of conversations, and those of files, and remember not to keep these, now or later."""
     own = set(filter(None, files))
-    if not own:
+    if not own and not conversations:
         return
     with _warning(ctx):
         _tombstones(ctx).add(map(erased_file, own))
