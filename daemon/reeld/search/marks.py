@@ -17,8 +17,8 @@ from reeld.search.words import boundaries, folded_character, is_single
 _MOST = 1000
 # What is no letter of a folded text. A set with the letters, nearly all of Unicode, takes `re` a hundred times as long.
 _OTHERS = r"\x00-/:-`{-\x7f"
-# A letter, and what is between two words.
-_IS_LETTER = re.compile(f"[^{_OTHERS}]")
+_NO_LETTERS = frozenset(re.findall(f"[{_OTHERS}]", "".join(map(chr, range(128)))))
+# What is between two words, and the rest of one.
 _GAP = re.compile(f"[{_OTHERS}]*")
 _REST = re.compile(f"[^{_OTHERS}]*")
 _LONGEST_JOIN = 40
@@ -161,7 +161,7 @@ def _end(folded: str, begin: int, form: Form) -> int | None:
 
 def _divides(folded: str, at: int) -> bool:
     """Return whether a word may begin or end at a place."""
-    if at in {0, len(folded)}:
+    if at in {0, len(folded)} or folded[at - 1] in _NO_LETTERS or folded[at] in _NO_LETTERS:
         return True
     around = folded[at - 1 : at + 1]
-    return not all(map(_IS_LETTER.match, around)) or any(each > "\x7f" and is_single(each) for each in around)
+    return not around.isascii() and any(map(is_single, around))
