@@ -18,7 +18,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from glob import glob
 from hashlib import sha256
 from pathlib import Path
 from shlex import join
@@ -182,9 +181,13 @@ def _of_inode(directory: str, found: Identity) -> str:
 
 def _paths_before(directory: str, found: Identity) -> Iterator[str]:
     """Yield the paths that daemons wrote into the lock files of an inode."""
-    for name in glob(f"{_of_inode(directory, found)}*.lock"):
-        with suppress(OSError), open(name, "rb") as opened:
-            yield _read(opened.fileno()).database
+    begin, names = os.path.basename(_of_inode(directory, found)), list[str]()
+    with suppress(OSError):
+        names = os.listdir(directory)
+    for name in names:
+        if name.startswith(begin) and name.endswith(".lock"):
+            with suppress(OSError), open(f"{directory}/{name}", "rb") as opened:
+                yield _read(opened.fileno()).database
 
 
 def _require_no_commits_elsewhere(before: str, found: Identity, path: str) -> None:
