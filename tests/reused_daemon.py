@@ -1,7 +1,13 @@
-"""A daemon that one test after the other uses, each as if it were new: to start one takes ten times as long."""
+"""A daemon that one test after the other uses, each as if it were new: to start one takes ten times as long.
+
+A module or a ``conftest`` imports the three fixtures.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
 
 from reel.base.errors import NotFound, NotRunning
 from reel.sync.client import Client
@@ -49,3 +55,33 @@ def end_another(daemon: Daemon) -> None:
     """End what answers in the place of a daemon, if a program has started it."""
     with suppress(NotRunning), Client(daemon.socket, patience=0) as client:
         client.shutdown()
+
+
+@pytest.fixture(scope="module")
+def reused() -> Iterator[ReusedDaemon]:
+    """The daemon of the tests that need one which runs."""
+    daemon = ReusedDaemon()
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def prepared(request: pytest.FixtureRequest, directory: Path, reused: ReusedDaemon) -> Iterator[Daemon]:
+    """The daemon of a test that needs one which runs; for all others one that is not started yet.
+
+    One that a program starts ends with the test.
+    """
+    if "daemon" in request.fixturenames:
+        with reused.lent() as daemon:
+            yield daemon
+    else:
+        daemon = ForkedDaemon(directory)
+        yield daemon
+        daemon.close()
+        end_another(daemon)
+
+
+@pytest.fixture
+def daemon(prepared: Daemon) -> Daemon:
+    """A running daemon."""
+    return prepared

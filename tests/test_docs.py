@@ -12,12 +12,14 @@ import pytest
 
 import reel
 from reel.base.errors import BY_NAME
-from tests import documents
+from tests import documents, reused_daemon
 from tests.daemon import Daemon
 from tests.end_to_end import answers
 from tests.end_to_end.provider import serving
 from tests.patience import PATIENCE
 
+# Without the conversations of other tests.
+daemon, prepared, reused = reused_daemon.daemon, reused_daemon.prepared, reused_daemon.reused
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
 _TOUR = (documents.DOCS / "tour.md").read_text()

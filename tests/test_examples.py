@@ -16,11 +16,14 @@ import pytest
 
 from reel import Block, DraftPush
 from reel.wire.pushes import Push
+from tests import reused_daemon
 from tests.daemon import Daemon
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Json, Provider, serving
 from tests.patience import PATIENCE
 
+# Without the conversations of other tests.
+daemon, prepared, reused = reused_daemon.daemon, reused_daemon.prepared, reused_daemon.reused
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

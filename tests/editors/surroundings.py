@@ -3,14 +3,12 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.daemon import Daemon
-from tests.forkserver import ForkedDaemon
-from tests.reused_daemon import ReusedDaemon, end_another
 
 Require = Callable[[str], str]
 
@@ -37,36 +35,6 @@ def configured(directory: Path, prepared: Daemon, environment: dict[str, str]) -
     settings.write_text(f'socket = "{prepared.socket}"\n')
     environment["XDG_RUNTIME_DIR"] = str(directory / "run")
     return prepared.start()
-
-
-@pytest.fixture(scope="module")
-def reused() -> Iterator[ReusedDaemon]:
-    """The daemon of the tests that need one which runs."""
-    daemon = ReusedDaemon()
-    yield daemon
-    daemon.close()
-
-
-@pytest.fixture
-def prepared(request: pytest.FixtureRequest, directory: Path, reused: ReusedDaemon) -> Iterator[Daemon]:
-    """The daemon of a test that needs one which runs; for all others one that is not started yet.
-
-    One that the editor starts ends with the test.
-    """
-    if "daemon" in request.fixturenames:
-        with reused.lent() as daemon:
-            yield daemon
-    else:
-        daemon = ForkedDaemon(directory)
-        yield daemon
-        daemon.close()
-        end_another(daemon)
-
-
-@pytest.fixture
-def daemon(prepared: Daemon) -> Daemon:
-    """A running daemon."""
-    return prepared
 
 
 @pytest.fixture

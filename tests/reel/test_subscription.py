@@ -25,6 +25,7 @@ from reel.machines.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from reel.wire.pushes import DraftPush, EventPush
+from tests import reused_daemon
 from tests.daemon import Daemon, full_listener
 from tests.patience import PATIENCE
 from tests.reel.both_clients import CLIENTS, Run, runner
@@ -67,10 +68,13 @@ class _Blocking:
         return await anyio.to_thread.run_sync(self._client.ping)
 
 
+prepared, reused = reused_daemon.prepared, reused_daemon.reused
+
+
 @pytest.fixture
 def daemon(prepared: Daemon) -> Daemon:
     """A daemon that has an agent ``demo``."""
-    with prepared.start().client() as client:
+    with prepared.client() as client:
         client.create("demo")
     return prepared
 
@@ -130,7 +134,9 @@ def test_a_subscription_to_all_agents(run: Run, daemon: Daemon) -> None:
                 other.add("demo", "ho")
             return [await anext(every) for _ in range(3)]
 
-    assert [("new", 2), ("new", 3), ("demo", 5)] == [(push.name, push.id) for push in run(scenario)]
+    pushes = run(scenario)
+    first = pushes[0].id
+    assert [("new", first), ("new", first + 1), ("demo", first + 3)] == [(push.name, push.id) for push in pushes]
 
 
 def test_a_subscription_continues_after_a_restart(run: Run, daemon: Daemon) -> None:

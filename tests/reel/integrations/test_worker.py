@@ -20,12 +20,12 @@ from reel.daemon.stop_marker import mark
 from reel.integrations.worker import Worker
 from reel.replies import Added
 from reel.sync.client import Client
-from tests import daemon_fixtures
+from tests import reused_daemon
 from tests.daemon import Daemon, hanging, until
 from tests.patience import PATIENCE
 
-# Each test has its own, as some end it.
-daemon = daemon_fixtures.daemon
+# Some tests end it, and the next one gets another.
+daemon, prepared, reused = reused_daemon.daemon, reused_daemon.prepared, reused_daemon.reused
 
 
 @pytest.fixture

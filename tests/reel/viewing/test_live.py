@@ -12,15 +12,15 @@ import reel
 from reel.sync.client import Client
 from reel.viewing.live import Live
 from reel.wire.pushes import DraftPush
-from tests import daemon_fixtures
+from tests import reused_daemon
 from tests.daemon import Daemon, until
 from tests.patience import PATIENCE
 
 # The name of an event, and its data.
 Event: TypeAlias = tuple[str, dict[str, Any]]
 
-# Each test has its own, as one of them ends it, and some are told of every conversation.
-daemon = daemon_fixtures.daemon
+# Without the conversations of other tests: some are told of all. What ends it gets another one.
+daemon, prepared, reused = reused_daemon.daemon, reused_daemon.prepared, reused_daemon.reused
 
 
 class Browser:
