@@ -10,7 +10,7 @@ import termios
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tests.patience import PATIENCE
 
@@ -47,6 +47,15 @@ class Running:
             else:
                 os.write(self.shown, b"\x03")
         return self.text
+
+    def stop(self) -> None:
+        """Press Ctrl-C until the command ends; the terminal may have no time to show that it was pressed."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"{self.process.args!r} does not end"
+            self.type("\x03")
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(1)
 
     def until(self, wanted: str) -> str:
         """Read until the output contains a text, and return all of it."""

@@ -158,7 +158,7 @@ def test_a_first_daemon_is_waited_for(session: str, home: Path, directory: Path)
         daemon.start()
         command.until("the daemon is here")
         command.until("1 conversation imported")
-        command.interrupt("^C")
+        command.stop()
     daemon.close()
 
 
@@ -172,7 +172,7 @@ def test_two_at_once(client: Client, session: str, home: Path) -> None:
             second.until(f"process {first.process.pid} imports what")
             first.process.kill()
             second.until("nothing new in 1 conversation")
-            second.interrupt("^C")
+            second.stop()
 
 
 def test_an_upgrade(meanwhile: Meanwhile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -693,7 +693,7 @@ def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None
         assert "Codex" not in command.until("waiting for what the tools write")
         save(made.user("u4", "Later"), tmp_path)
         command.until("1 went on; 1 message")
-        command.interrupt("^C")
+        command.stop()
 
     assert 5 == client.agent(agent).messages
 
@@ -713,7 +713,7 @@ def test_watching_while_the_daemon_is_restarted(session: str, agent: str, tmp_pa
         daemon.start()
         command.until("the daemon is back")
         command.until("1 went on; 1 message")
-        command.interrupt("^C")
+        command.stop()
         with daemon.client() as client:
             messages = client.agent(agent).messages
     daemon.close()
