@@ -31,6 +31,8 @@ class Searched(turns.Readable, Protocol):
     """An index that can be searched."""
 
     indexed: int
+    # The lengths that searches have read.
+    known: Known
 
     @property
     def behind(self) -> int:
@@ -82,7 +84,6 @@ class HitPages:
 
     def __init__(self, index: Searched) -> None:
         self._index = index
-        self._known = Known()
 
     async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
         """Return the rows of the agents that have all the given tags."""
@@ -174,7 +175,7 @@ class HitPages:
             if number and time.monotonic() > ends:
                 return plan, _Ranking(found, is_partial=True)
             part_about = part.about(wanted.about) if part.is_frequent else part
-            asked = Asked(plan, part_about, wanted.condition, below, fresh, limit - len(found), self._known)
+            asked = Asked(plan, part_about, wanted.condition, below, fresh, limit - len(found), self._index.known)
             some = yield from _best_of(every, asked, ends)
             found += some.events
             is_partial |= some.is_partial

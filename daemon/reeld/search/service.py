@@ -25,6 +25,7 @@ from reeld.search import index, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.filler import Abandoned, Filler, end_orphans
 from reeld.search.index import Outdated
+from reeld.search.lengths import Known
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.texts import Text
 from reeld.store.connection_thread import ConnectionThread, Job, T
@@ -75,6 +76,8 @@ class Search:
         self.touched = 0
         # How many events in the index have no trigrams yet.
         self.without_trigrams = 0
+        # The lengths that searches have read.
+        self.known = Known()
         # Why there is no index, as a sentence.
         self.problem: str | None = None
         self._readers: list[ConnectionThread] = []
@@ -366,8 +369,8 @@ class Search:
                 with anyio.CancelScope(shield=True):
                     await database.run(close_log)
 
-    async def read(self, job: Job[T]) -> T:
-        """Run a job on a reading connection; abort it if nobody waits for the result any more.
+    async def opened(self) -> None:
+        """Wait until the index is open: before, nobody knows which events it has.
 
         Raises:
             Storage: the index cannot be read.
@@ -376,6 +379,14 @@ class Search:
         await self._opened.wait()
         if not self._readers:
             raise Storage(f"searching does not work: {self.problem}")
+
+    async def read(self, job: Job[T]) -> T:
+        """Run a job on a reading connection; abort it if nobody waits for the result any more.
+
+        Raises:
+            Storage: the index cannot be read.
+        """
+        await self.opened()
         abandoned = threading.Event()
         try:
             return await min(self._readers, key=lambda reader: reader.waiting).run(

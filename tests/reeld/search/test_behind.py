@@ -12,6 +12,7 @@ from reeld.search import index
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, HitPages, Start
+from reeld.search.lengths import Known
 from reeld.search.query import parse_query
 from reeld.search.volumes import Place
 from tests.reeld.search.test_ranking import ALL, Index
@@ -24,7 +25,7 @@ class Growing:
 
     def __init__(self, made: Index) -> None:
         self._made = made
-        self.indexed = index.progress(made.connection)
+        self.indexed, self.known = index.progress(made.connection), Known()
 
     @property
     def behind(self) -> int:

@@ -11,6 +11,7 @@ from reeld.search import finding, hit_pages, planning, ranking, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, HitPages, Start
+from reeld.search.lengths import Known
 from reeld.search.query import parse_query
 from reeld.search.volumes import Place
 from tests.patience import PATIENCE
@@ -26,7 +27,7 @@ class Read:
 
     def __init__(self, said: Index) -> None:
         self._said = said
-        self.indexed = said.events[-1]
+        self.indexed, self.known = said.events[-1], Known()
 
     async def read(self, job: Callable[..., T]) -> T:
         """Run a job on its connection."""
@@ -208,3 +209,18 @@ async def test_too_little_time_for_a_whole_word(tmp_path: Path, monkeypatch: pyt
         page = await best(said, "tape_deck")
 
         assert ([], True) == (places(said, page), page.is_partial)
+
+
+async def test_what_one_search_reads_of_the_lengths_the_next_one_has(tmp_path: Path) -> None:
+    """Each search is of its own pages, but what does not change is read once."""
+    counts: list[int] = []
+    with closing(Index(tmp_path, ["tape deck", *["filler"] * 1100])) as said:
+        statements: list[str] = []
+        said.connection.set_trace_callback(statements.append)
+        index = Read(said)
+        for _ in range(2):
+            await HitPages(index).best(Criteria(parse_query("tape")), 10, Start(None, 0, None), Look())
+            counts.append(sum("lengths FROM lengths" in each for each in statements))
+            statements.clear()
+
+    assert [2, 1] == counts  # the state of the table, and a block

@@ -19,6 +19,7 @@ def edits(services: Services, _call: Call, asked: params.Edits) -> Detached:
             await services.search.catch_up(asked.wait / 1000)
         agents = await _agents(services, asked)
         unseen = await hidden(services.store, asked.without_tag)
+        await services.search.opened()
         wanted = WantedEdits(asked.path, agents, unseen, asked.deed, asked.command, asked.texts)
         before = END if asked.after is None else Spot(*asked.after)
         page = await EditPages(services.search).newest(wanted, asked.limit, before)

@@ -42,6 +42,7 @@ def search(services: Services, _call: Call, asked: params.Search) -> Detached:
         if asked.wait:
             await services.search.catch_up(asked.wait / 1000)
         wanted = await _wanted(services, parsed._replace(filters=filters), asked)
+        await services.search.opened()
         if wanted is None or (not parsed.groups and not patterns and asked.query.strip() and typed == Filters()):
             return {"hits": [], "more": False, "behind": services.search.behind}
         found = await _page(services, wanted._replace(patterns=patterns), asked)

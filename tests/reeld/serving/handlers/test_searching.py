@@ -288,6 +288,40 @@ async def test_damaged_file(services: Services, connect: Connect, damage: bytes 
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("order", [None, "newest", "best", "fresh"])
+async def test_a_search_right_after_the_start(services: Services, connect: Connect, order: str | None) -> None:
+    """It waits until the index is open, and finds what the index has."""
+    peer = connect()
+    await peer.call("add", {"agent": "demo", "messages": "a word", "create": True})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        await caught_up(services)
+        tasks.cancel_scope.cancel()
+    assert services.search.behind
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        found = await peer.call("search", {"query": "word", "order": order})
+        tasks.cancel_scope.cancel()
+
+    assert (["a word"], 0) == (texts(found), found["behind"])
+
+
+async def test_edits_right_after_the_start(services: Services, connect: Connect) -> None:
+    """What lists edits waits for the index, too."""
+    peer = connect()
+    await peer.call("create", "demo")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        await caught_up(services)
+        tasks.cancel_scope.cancel()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        found = await peer.call("edits")
+        tasks.cancel_scope.cancel()
+
+    assert 0 == found["behind"]
+
+
 @pytest.mark.slow
 async def test_damage_while_it_runs(services: Services, peer: Peer) -> None:
     """An index that turns out to be damaged is built again; if that happens again, only after a pause."""
