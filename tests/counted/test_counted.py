@@ -215,6 +215,7 @@ def test_a_cold_page(daemon: CountingDaemon, client: Client) -> None:
     client.close()
     daemon.end()
     daemon.start()
+    client.search("hello")  # opens the index, which a start does a moment later
 
     cold = iter(names)
     counts = least(daemon.counts, lambda: client.messages(next(cold), limit=100), times=10)
