@@ -22,6 +22,7 @@ def test_a_client_starts_a_daemon(home: Path) -> None:
     """A client that finds no daemon starts one where the environment says, and the next client finds it."""
     with reel.connect(autostart=True) as client, reel.connect(autostart=True) as other:
         client.add("demo", "hi", create=True)
+        client.search("hi")  # makes the index
 
         assert server_pid(client) == server_pid(other)
         assert 1 == other.agent("demo").messages
