@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -52,7 +51,6 @@ def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
     return f"call_{_hash(f'{given} {seq} {index}')[:_ID_DIGITS]}"
 
 
-@lru_cache(maxsize=256)  # a conversation has few tools, and many calls
 def sent_name(given: str) -> str:
     """Return the name under which a tool is sent: the given name, or its valid characters and a hash (rule X6).
 
