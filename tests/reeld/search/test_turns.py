@@ -45,7 +45,7 @@ async def test_turns(monkeypatch: pytest.MonkeyPatch, seconds: float, jobs: int)
 
 
 async def test_an_error_in_a_step() -> None:
-    """It ends the steps, and whoever waits for the result gets it."""
+    """An error ends the steps, and is raised where the result is awaited."""
 
     def steps() -> Steps[int]:
         (yield).execute("SELECT 1 FROM missing")

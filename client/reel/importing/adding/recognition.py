@@ -59,7 +59,7 @@ class Recognition:
     def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
         """Find a system prompt in the log with the same words.
 
-        Return its place and the prompt with its id. If there is none, return ``None`` and the prompt unchanged.
+        Return its place, and the prompt with the id that it has there; ``None``, and the prompt as given, if it is new.
 
         Args:
             prompt: the prompt.
