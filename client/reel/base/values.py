@@ -62,6 +62,10 @@ class Numeral:
         return f"{self.text[:_SHOWN]}…" if len(self.text) > _SHOWN else self.text
 
 
+# The types of plain values that need no look inside. A float may be one that is not finite.
+_SCALARS = frozenset({str, bool, int, Numeral, type(None)})
+
+
 def is_clean(text: str) -> bool:
     """Return whether a text can travel in every framing and be stored as it is."""
     # The two quick answers first: this runs over every text that comes in, and nearly all are ASCII.
@@ -129,16 +133,16 @@ def why_not_plain(value: Any, levels: int) -> str | None:
         levels: how many levels of lists and maps it may have.
     """
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is int or kind is Numeral:
+    if kind in _SCALARS:
         return None
     if kind is float:
         return None if math.isfinite(value) else "a number that is not finite"
     if kind is list:
         return _why_not_inside(value, levels)
     if kind is dict:
-        for key in value:
-            if type(key) is not str or not is_clean(key):
-                return f"the key {key!r}, which is not a clean string"
+        if not _are_clean(value):
+            key = next(key for key in value if type(key) is not str or not is_clean(key))
+            return f"the key {key!r}, which is not a clean string"
         return _why_not_inside(value.values(), levels)
     if kind is bytes:
         return "raw bytes (send them in base64, in a field that takes it)"
@@ -149,9 +153,18 @@ def _why_not_inside(values: Any, levels: int) -> str | None:
     if levels < 1:
         return "lists and maps nested too deep"
     for value in values:
-        if type(value) is not str and (reason := why_not_plain(value, levels - 1)) is not None:
+        # Checked here too: a call for each value is most of the time that the check takes.
+        if type(value) not in _SCALARS and (reason := why_not_plain(value, levels - 1)) is not None:
             return reason
     return None
+
+
+def _are_clean(keys: Any) -> bool:
+    """Return whether all keys of a map are clean strings; they are looked at together."""
+    try:
+        return is_clean("".join(keys))
+    except TypeError:
+        return False
 
 
 def is_deeper(value: Any, levels: int) -> bool:
@@ -172,8 +185,11 @@ def has_large_number(value: Any, lowest: int = -MAX_INTEGER, highest: int = MAX_
     """Return whether a plain value has an integer beyond some bounds, or a number that is not finite as a float."""
     kind = type(value)
     if kind is list or kind is dict:
-        inside = value if kind is list else value.values()
-        return any(type(item) is not str and has_large_number(item, lowest, highest) for item in inside)
+        for item in value if kind is list else value.values():
+            # Checked here too, as above.
+            if type(item) is not str and item is not None and has_large_number(item, lowest, highest):
+                return True
+        return False
     return kind is Numeral or (kind is int and not lowest <= value <= highest)
 
 

@@ -138,11 +138,11 @@ class _Maker:
         if kind is list:
             items: list[Any] = []
             for inside in value:
-                items.append(self.made(inside, depth + 1))  # noqa: PERF401 - see above
+                items.append(self._text(inside) if type(inside) is str else self.made(inside, depth + 1))  # noqa: PERF401 - see above
             return items
         fields: Json = {}
         for key, inside in value.items():
-            fields[key] = self.made(inside, depth + 1)
+            fields[key] = self._text(inside) if type(inside) is str else self.made(inside, depth + 1)
         return fields
 
     def _text(self, text: str) -> str:

@@ -14,7 +14,7 @@ from tests.reeld.formats.histories import Json, entries_of
 
 def stored(name: str, items: Sequence[Json], open_calls: Iterable[OpenCall] | None = ()) -> list[Json]:
     """Return the messages that items become, as they go over the wire."""
-    found = ItemReader(FORMATS[name], None, "call_made", open_calls).rows(list(items))
+    found = ItemReader(FORMATS[name], None, lambda: "call_made", open_calls).rows(list(items))
     rows = [row for row, _ in found.rows]
     return shown([{"kind": row.kind, "content": row.content, "data_json": row.data_json} for row in rows])
 

@@ -1,6 +1,6 @@
 """Converts a provider's items to messages, one by one, with all data that the messages lack."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -54,16 +54,22 @@ class ItemReader:
     Args:
         target: their format.
         model: the model that wrote the assistant's items, if known.
-        prefix: the prefix of ids generated for calls without one; no other call has it.
+        made_id: returns an id that no other call has; with a number, it is that of a call without one.
         open_calls: the calls before the items; ``None`` if unknown.
     """
 
     def __init__(
-        self, target: Format, model: str | None, prefix: str, open_calls: Iterable[OpenCall] | None = ()
+        self,
+        target: Format,
+        model: str | None,
+        made_id: Callable[[], str],
+        open_calls: Iterable[OpenCall] | None = (),
     ) -> None:
         self._target = target
         self._model = model
-        self._prefix = prefix
+        self._made_id = made_id
+        # What the ids of this reader begin with, and how many it has made. Few items need one.
+        self._prefix = ""
         self._made = 0
         self._is_known = open_calls is not None
         self._open = [(call.id, call.name) for call in open_calls or ()]
@@ -111,6 +117,7 @@ class ItemReader:
         return messages
 
     def _new_id(self) -> str:
+        self._prefix = self._prefix or self._made_id()
         self._made += 1
         return f"{self._prefix}_{self._made}"
 

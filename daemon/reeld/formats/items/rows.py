@@ -6,7 +6,7 @@ from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
-from reel.base.values import has_large_number, why_not_plain
+from reel.base.values import has_large_number, is_deeper
 from reel.providers.json_values import dump
 from reel.said.item_forms import ITEM, canonical, check_of, form_of, texts_of
 from reel.said.records import Parts
@@ -17,8 +17,9 @@ from reeld.formats.table import FORMATS
 
 # The maximum depth of lists and maps of a form in metadata; a deeper one is kept as text.
 _LEVELS = 5
-# A text of JSON that may have a number that some clients cannot hold, or a character that text cannot hold.
-_MAY_BE_LARGE = re.compile(r"[0-9]{16}|[0-9][eE]")
+# The JSON of a map that may have a number that some clients cannot hold, or a character that text cannot hold. A number
+# stands behind one of three characters; ids and times, which have many digits as well, are texts.
+_MAY_BE_LARGE = re.compile(r"[:,\[]-?[0-9.]*(?:[0-9]{16}|[eE])")
 _NOT_CLEAN = re.compile(r"\\u(?:0000|d[89a-f])")
 
 
@@ -78,14 +79,9 @@ def _is_plain(name: str, item: Json, message: Json) -> bool:
 def _is_simple(form: Any) -> bool:
     """Whether a form can be stored in metadata unchanged."""
     text = dump(form)
-    if (_levels(text) > _LEVELS and why_not_plain(form, _LEVELS) is not None) or _NOT_CLEAN.search(text):
+    if is_deeper(form, _LEVELS) or _NOT_CLEAN.search(text):
         return False
     return not _MAY_BE_LARGE.search(text) or not has_large_number(form)
-
-
-def _levels(text: str) -> int:
-    """Return the maximum depth of lists and maps in a JSON text."""
-    return text.count("{") + text.count("[")
 
 
 def _row_of(message: Json, kept: Json) -> CheckedRow:

@@ -60,7 +60,7 @@ class Items(NamedTuple):
         """Add few items at once, and others or those of a missing agent later."""
         if isinstance(self.target, str) or self.call.size >= _SMALL:
             return Deferred(self.add_apart)
-        read = partial(_addition, self.asked, _made_id())
+        read = partial(_addition, self.asked)
         found = _read_alone(read)
         return _job(self.services, self.call, self.target.row, self.options, read, found, self.call.answer)
 
@@ -71,7 +71,7 @@ class Items(NamedTuple):
 
     async def _add_apart(self) -> Result:
         services, call, target, options, asked = self
-        read, in_thread = partial(_addition, asked, _made_id()), services.long_work.in_thread
+        read, in_thread = partial(_addition, asked), services.long_work.in_thread
         if isinstance(target, str):
             added = read(()) if call.size < _SMALL else await in_thread(partial(read, ()))
             return await create_and_add(services, call, target, options, added, tags=asked.tags, create=asked.create)
@@ -84,12 +84,12 @@ class Items(NamedTuple):
 
 def items_alone(call: Call, asked: Add) -> Addition | None:
     """Return what few items are to write; ``None`` if that depends on open calls, or would take long."""
-    return None if call.size >= _SMALL else _read_alone(partial(_addition, asked, _made_id()))
+    return None if call.size >= _SMALL else _read_alone(partial(_addition, asked))
 
 
 async def read_items(services: Services, call: Call, asked: Add, open_calls: Iterable[OpenCall]) -> Addition:
     """Return what items are to write behind these open calls."""
-    read = partial(_addition, asked, _made_id(), list(open_calls))
+    read = partial(_addition, asked, list(open_calls))
     return read() if call.size < _SMALL else await services.long_work.in_thread(read)
 
 
@@ -127,16 +127,16 @@ def _job(
     return job(services.registry, options, Command(stage), answer)
 
 
-def _addition(asked: Add, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:
+def _addition(asked: Add, open_calls: Iterable[OpenCall] | None) -> Addition:
     assert asked.format is not None, "items have a format"  # noqa: S101 - has_items sees to it
     begin = asked.from_
     items = parse_items(asked.items, may_be_empty=begin is not None)
     if is_own(asked.format):
         found = own_rows(asked.format, items, asked.messages)
     else:
-        found = ItemReader(FORMATS[asked.format], asked.model, made, open_calls).rows(items)
-        if asked.refs is None and asked.sent is None:
-            return Addition(found.rows, found.altered, {}, begin, found.items, stands=asked.if_stands)
+        found = ItemReader(FORMATS[asked.format], asked.model, _made_id, open_calls).rows(items)
+    if asked.refs is None and asked.sent is None:
+        return Addition(found.rows, found.altered, {}, begin, found.items, stands=asked.if_stands)
     origins, refs = _origins(asked, items)
     rows, before = [], -1
     for row, number in zip(found.rows, found.items, strict=True):

@@ -124,9 +124,9 @@ def test_a_text_is_read_as_with_all_conversions(name: str, data: st.DataObject) 
         return
     model = data.draw(st.sampled_from([None, "a-model"]))
 
-    rows, altered = ItemReader(FORMATS[name], model, "made")._converted(item)
+    rows, altered = ItemReader(FORMATS[name], model, lambda: "made")._converted(item)
 
-    assert ItemRows(rows, [0] * len(rows), altered) == ItemReader(FORMATS[name], model, "made").rows([item])
+    assert ItemRows(rows, [0] * len(rows), altered) == ItemReader(FORMATS[name], model, lambda: "made").rows([item])
 
 
 @pytest.mark.parametrize("name", FORMATS)
