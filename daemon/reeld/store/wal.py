@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reel.base.light_typing import NamedTuple
@@ -25,6 +25,8 @@ _READ, _OPEN = range(123, 128), range(128, 129)
 # The size of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
 _LENGTH = 5_600_000
 _ZEROS = bytes(1 << 20)
+# What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
+_FULL = 2
 # Seconds between two tries to overwrite the WAL.
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
@@ -91,15 +93,22 @@ def _wait_for_readers(connection: sqlite3.Connection, mode: str, patience: int) 
     again, though it reads the newest state by then and would be in nobody's way: beside a replay of 10^6 messages it
     waited 250 ms in vain. A new try sees what has changed.
     """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
     deadline = time.monotonic() + patience / 1000
-    try:
+    with _without_waiting(connection):
         while True:
             busy, *_ = _run(connection, mode)
             if not busy or time.monotonic() >= deadline:
                 return not busy
             time.sleep(_AGAIN)
+
+
+@contextmanager
+def _without_waiting(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let statements of the block fail, rather than wait for a lock."""
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield
     finally:
         connection.execute(f"PRAGMA busy_timeout = {before}")
 
@@ -111,16 +120,19 @@ def lengthen_wal(connection: sqlite3.Connection, wal: str) -> None:
     is reserved without being written (fallocate) is no better.
 
     SQLite reads a WAL up to the first frame that does not have its salts, so it takes no notice of the zeros. Only a
-    process that has begun to write may append to it. If anything is in the way, commits are slower, and no more.
+    process that has begun to write may append to it. If anything is in the way, the WAL stays as it is: commits are
+    slower then, and no more.
 
     Args:
         connection: the writing connection; no transaction is open.
         wal: the path of the WAL.
     """
-    with suppress(OSError, sqlite3.OperationalError):
-        if free_room(wal) < _LENGTH + MARGIN:
+    with suppress(OSError, sqlite3.Error, MemoryError):
+        (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
+        if synchronous < _FULL or free_room(wal) < _LENGTH + MARGIN:
             return
-        connection.execute("BEGIN IMMEDIATE")
+        with _without_waiting(connection):
+            connection.execute("BEGIN IMMEDIATE")
         try:
             descriptor = os.open(wal, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -132,10 +144,14 @@ def lengthen_wal(connection: sqlite3.Connection, wal: str) -> None:
 
 
 def _append_zeros(descriptor: int) -> None:
-    at = os.fstat(descriptor).st_size
-    while at < _LENGTH:
-        at += os.pwrite(descriptor, _ZEROS[: _LENGTH - at], at)
-    os.fsync(descriptor)  # here rather than by the next commit, which would take that much longer
+    at = size = os.fstat(descriptor).st_size
+    try:
+        while at < _LENGTH:
+            at += os.pwrite(descriptor, _ZEROS[: _LENGTH - at], at)
+        os.fsync(descriptor)  # here rather than by the next commit, which would take that much longer
+    except OSError:
+        os.ftruncate(descriptor, size)  # the file may need the room: its owner's quota is no part of what is free
+        raise
 
 
 def written_pages(wal: str) -> set[int]:

@@ -1,16 +1,17 @@
 """Checkpoints of the WAL, and which other process reads the database, as far as the system says who."""
 
 import os
+import resource
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from reeld.store import wal
-from reeld.store.schema import prepare
+from reeld.store.schema import NORMAL, prepare
 from reeld.store.wal import (
     checkpoint,
     lengthen_wal,
@@ -112,17 +113,56 @@ def test_a_long_wal_is_not_lengthened(path: str, monkeypatch: pytest.MonkeyPatch
 
 def test_what_keeps_a_wal_from_being_lengthened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither another process that writes, nor a full disk, nor a file that is gone matters to anybody."""
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=3600)) as connection:
         prepare(connection, path)
         before = Path(f"{path}-wal").stat().st_size
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             lengthen_wal(connection, f"{path}-wal")
         lengthen_wal(connection, f"{path}-gone")
+        with refusing(connection, sqlite3.SQLITE_TRANSACTION):
+            lengthen_wal(connection, f"{path}-wal")
         monkeypatch.setattr(wal, "MARGIN", 1 << 60)
         lengthen_wal(connection, f"{path}-wal")
 
         assert (before, False) == (Path(f"{path}-wal").stat().st_size, connection.in_transaction)
+        assert (3600_000,) == connection.execute("PRAGMA busy_timeout").fetchone()
+
+
+@contextmanager
+def refusing(connection: sqlite3.Connection, action: int) -> Iterator[None]:
+    """Let statements of a kind fail with another error than those of a disk or a lock."""
+    connection.set_authorizer(lambda asked, *_: sqlite3.SQLITE_DENY if asked == action else sqlite3.SQLITE_OK)
+    try:
+        yield
+    finally:
+        connection.set_authorizer(None)
+
+
+def test_room_that_ends_while_a_wal_is_lengthened(path: str) -> None:
+    """What has been taken of a quota is given back, and commits go on."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        before = Path(f"{path}-wal").read_bytes()
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (wal._LENGTH // 2, hard))
+        try:
+            lengthen_wal(connection, f"{path}-wal")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+        assert before == Path(f"{path}-wal").read_bytes()
+        connection.execute("CREATE TABLE later (number)")
+
+
+def test_a_wal_of_commits_that_are_not_synced(path: str) -> None:
+    """No commit gains anything by a longer WAL if none waits for the disk."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path, NORMAL)
+        before = Path(f"{path}-wal").stat().st_size
+        lengthen_wal(connection, f"{path}-wal")
+
+        assert before == Path(f"{path}-wal").stat().st_size
 
 
 @pytest.fixture
