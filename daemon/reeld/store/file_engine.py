@@ -1,5 +1,6 @@
 """Opens a SQLite file: the connections, and their configuration for the store."""
 
+import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator
@@ -8,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from reel.daemon.placement import file_system_of
 from reel.wire.msgpack_codec import packer
 from reeld.store.bridge import AsyncioBridge
-from reeld.store.connection_thread import open_database
+from reeld.store.connection_thread import ConnectionThread, open_database
 from reeld.store.copying import require_whole
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
@@ -21,7 +24,10 @@ from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
 from reeld.store.traces import Recovered, recover
 from reeld.store.transactions import EventWriter
+from reeld.store.wal import end_doubt
 from reeld.store.wal_copies import WalCopies
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -35,6 +41,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             descriptor = stack.enter_context(open_descriptor(path, os.O_CREAT | os.O_NOFOLLOW))
             setup = partial(_prepare, presence=presence, opened=descriptor, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
+            stack.push_async_callback(_end_doubt, database, path)
             stack.enter_context(presence.hold_wal())
             recovered, events, next_row = await database.run(partial(_begin, path=path))
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
@@ -48,6 +55,13 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
         ground = Ground(path, descriptor, guard)
         pace = _pace(path)
         yield Engine(database, readers, reader, copier, events, presence, next_row, recovered, ground=ground, pace=pace)
+
+
+async def _end_doubt(database: ConnectionThread, path: str) -> None:
+    """Copy again what a failed checkpoint may have lost, before the last connection is closed."""
+    with anyio.CancelScope(shield=True):
+        if not await database.run(end_doubt):
+            log.error("what was written to %s last may not be on the disk: checkpoints of it fail", path)
 
 
 def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:

@@ -27,6 +27,8 @@ _LENGTH = 5_600_000
 _ZEROS = bytes(1 << 20)
 # What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
 _FULL = 2
+# How often a checkpoint is tried before a file is closed whose last one failed.
+_TRIES = 3
 # Seconds between two tries to overwrite the WAL.
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
@@ -66,6 +68,19 @@ def try_checkpoint(connection: sqlite3.Connection) -> None:
     """Copy the WAL into the file as far as that is possible: on a full disk, the WAL goes on growing."""
     with suppress(sqlite3.Error):
         checkpoint(connection)
+
+
+def end_doubt(connection: sqlite3.Connection) -> bool:
+    """Copy the WAL if a checkpoint has failed since it began; return whether all of it is on the disk, as far as known.
+
+    SQLite copies and removes the WAL when the last connection is closed. It does not know what it may have lost.
+    """
+    copies: WalCopies | None = getattr(connection, "copies", None)
+    tries = _TRIES  # the system reports once that pages were lost
+    while copies is not None and copies.is_in_doubt and tries:
+        try_checkpoint(connection)
+        tries -= 1
+    return copies is None or not copies.is_in_doubt
 
 
 def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
@@ -170,7 +185,7 @@ def written_pages(wal: str) -> set[int]:
             return found
         page_size, salts = HEADER.unpack(os.pread(descriptor, HEADER.size, HEADER_AT))
         for at in range(FRAMES_AT, size - FRAME_SIZE, FRAME_SIZE + page_size):
-            page, own = FRAME.unpack(os.pread(descriptor, FRAME.size, at))
+            page, _, own = FRAME.unpack(os.pread(descriptor, FRAME.size, at))
             if own != salts or not page:  # it is of an earlier WAL, or of zeros, and so are those after it
                 break
             found.add(page)

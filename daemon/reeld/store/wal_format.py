@@ -4,6 +4,7 @@ from struct import Struct
 
 # The header from its page size on: that, and what the frames of one WAL have in common with it.
 HEADER, HEADER_AT = Struct(">I4x8s"), 8
-# Where the frames begin, and the header of each: its page, and the same salts.
+# Where the frames begin, and the header of each: its page, how many the file has if a commit ends there, and the same
+# salts.
 FRAMES_AT = 32
-FRAME, FRAME_SIZE = Struct(">I4x8s"), 24
+FRAME, FRAME_SIZE = Struct(">II8s"), 24

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from reeld.store.store import open_store
 from reeld.store.wal import checkpoint, restart_wal, truncate_wal
 from reeld.store.wal_copies import WalCopies
+from tests.reeld.store.making import event, made, query, said, size, write
 
 pytestmark = pytest.mark.file
 
@@ -51,7 +53,7 @@ def on_the_disk(path: str, tmp_path: Path) -> dict[str, int]:
 
 
 @contextmanager
-def failing(writer: Writer) -> Iterator[None]:
+def failing(writer: sqlite3.Connection) -> Iterator[None]:
     """Let checkpoints fail."""
     writer.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_PRAGMA else sqlite3.SQLITE_OK
@@ -115,3 +117,109 @@ def test_a_wal_that_has_begun_again(path: str, tmp_path: Path) -> None:
             checkpoint(writer)
 
             assert {"a": 90, "c": 10} == on_the_disk(path, tmp_path)
+
+
+def test_a_checkpoint_of_another_program(path: str, tmp_path: Path) -> None:
+    """What another process has copied since is not overwritten by what was in these pages before."""
+    with opened(path) as (writer, descriptor):
+        writer.copies = WalCopies(path, descriptor)
+        say(writer, "b", 0)
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.executescript("BEGIN; SELECT count(*) FROM said")
+            say(writer, "c", 10)
+            assert 0 < checkpoint(writer).left
+            say(writer, "d", 0)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        checkpoint(writer)
+
+        assert {"a": 80, "c": 10, "d": 10} == on_the_disk(path, tmp_path)
+
+
+def test_another_program_begins_the_wal_anew(path: str, tmp_path: Path) -> None:
+    """Frames of another WAL are copied when their turn comes."""
+    with opened(path) as (writer, descriptor):
+        writer.copies = WalCopies(path, descriptor)
+        say(writer, "b", 0)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            other.execute("UPDATE said SET text = 'c' WHERE id = 0")
+        checkpoint(writer)
+
+        assert {"a": 90, "b": 9, "c": 1} == on_the_disk(path, tmp_path)
+
+
+def test_a_file_that_became_shorter(path: str) -> None:
+    """Pages that the file no longer has stay away."""
+    with opened(path) as (writer, descriptor):
+        writer.executescript(
+            "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = DELETE; VACUUM; PRAGMA journal_mode = WAL"
+        )
+        writer.copies = WalCopies(path, descriptor)
+        say(writer, "b", 90)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+        writer.execute("DELETE FROM said WHERE id > 10")
+        checkpoint(writer)
+
+        ((pages, size),) = writer.execute("SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
+        assert pages * size == os.path.getsize(path) < 30 * size
+
+
+def test_a_wal_that_was_not_synced(path: str) -> None:
+    """The WAL is written again, once, before it is copied: its own sync may be what failed."""
+    with opened(path) as (writer, descriptor), closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        writer.copies = WalCopies(path, descriptor)
+        say(writer, "b", 0)
+        reader.executescript("BEGIN; SELECT count(*) FROM said")
+        say(writer, "c", 10)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+        written = []
+        for _ in range(2):
+            os.utime(f"{path}-wal", (0, 0))
+            content = Path(f"{path}-wal").read_bytes()
+            assert 0 < checkpoint(writer).left
+            assert content == Path(f"{path}-wal").read_bytes()
+            written.append(os.stat(f"{path}-wal").st_mtime > 0)
+
+        assert [True, False] == written
+
+
+async def test_a_store_that_is_closed(path: str) -> None:
+    """What is in doubt is copied again before SQLite removes the WAL."""
+    async with open_store(path) as store:
+        await write(store, made(1))
+        await store.writer.checkpoint()
+        ground = store.engine.ground
+        assert ground is not None
+        before = content(path)
+        await write(store, said(1, event(2, content="x" * 20_000)))
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.executescript("BEGIN; SELECT count(*) FROM events")
+            await write(store, said(1, event(3)))
+            await store.writer.checkpoint()
+        await store._database.run(_fail_once)
+        os.pwrite(ground.descriptor, before, 0)
+
+    assert 0 == wal_bytes(path)
+    assert [(3, 20_000)] == query(path, "SELECT count(*), max(length(replace(content, char(0), ''))) FROM events")
+
+
+def content(path: str) -> bytes:
+    """Return the bytes of a file."""
+    return Path(path).read_bytes()
+
+
+def wal_bytes(path: str) -> int:
+    """Return the size of the WAL; 0 if there is none."""
+    return size(f"{path}-wal") if os.path.exists(f"{path}-wal") else 0
+
+
+def _fail_once(writer: sqlite3.Connection) -> None:
+    with failing(writer), pytest.raises(sqlite3.DatabaseError):
+        checkpoint(writer)
