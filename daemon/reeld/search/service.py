@@ -41,6 +41,8 @@ _DELAY = 0.2
 # Seconds until the index is opened, so that who has started the daemon is answered first: it takes 10 ms of processor
 # time. A search and an erasure do not wait for that.
 _CALM = 0.1
+# Seconds for which it is waited for before it is said that nobody knows yet which events it has.
+_MOMENT = 1.0
 # Seconds until the log on a server that restarts is tried again.
 _SERVER_RETRY = 2.0
 # Seconds until an index that cannot be used is tried again.
@@ -84,6 +86,8 @@ class Search:
         self._opened = anyio.Event()
         # Set when somebody needs the index, or has had the time to be answered first.
         self._is_needed = anyio.Event()
+        # Whether it is opened at all.
+        self._is_run = False
         self._news = store.writer.news
         self._is_damaged = False
         # Set when a batch is in the index, and replaced then; and set when somebody waits for the next one.
@@ -116,6 +120,7 @@ class Search:
 
     async def run(self) -> None:
         """Fill the index until cancelled."""
+        self._is_run = True
         while True:
             try:
                 if self._store.eraser.index_has_traces:
@@ -379,6 +384,13 @@ class Search:
         await self._opened.wait()
         if not self._readers:
             raise Storage(f"searching does not work: {self.problem}")
+
+    async def known_soon(self) -> None:
+        """Wait until the index is open, for a moment at most: before, it seems to have no event."""
+        self._is_needed.set()
+        if self._is_run:
+            with anyio.move_on_after(_MOMENT):
+                await self._opened.wait()
 
     async def read(self, job: Job[T]) -> T:
         """Run a job on a reading connection; abort it if nobody waits for the result any more.

@@ -36,6 +36,7 @@ async def collect(services: Services) -> Result:
     """Return every counter, size and histogram."""
     writer, registry, cache = services.store.writer, services.registry, services.render_cache
     totals, unreadable = await _totals(services.store)
+    await services.search.known_soon()
     return {
         **services.counters(),
         "engine": services.store.engine.name,

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from reel.base.errors import InvalidParams, NotFound, Storage
-from reeld.search import finding, hit_pages, planning
+from reeld.search import finding, hit_pages, planning, service
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
@@ -320,6 +320,27 @@ async def test_edits_right_after_the_start(services: Services, connect: Connect)
         tasks.cancel_scope.cancel()
 
     assert 0 == found["behind"]
+
+
+async def test_stats_right_after_the_start(
+    services: Services, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not say that everything is behind before the index is open."""
+    peer = connect()
+    await peer.call("add", {"agent": "demo", "messages": "a word", "create": True})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        await caught_up(services)
+        tasks.cancel_scope.cancel()
+    monkeypatch.setattr(service, "_CALM", PATIENCE)
+    services.search._is_needed = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        await anyio.wait_all_tasks_blocked()
+        stats = await peer.call("stats")
+        tasks.cancel_scope.cancel()
+
+    assert (0, 2) == (stats["search_behind"], stats["search_indexed"])
 
 
 @pytest.mark.slow
