@@ -1,17 +1,20 @@
 """Stores the ids of a source in little memory: one conversation may have half a million.
 
-A string in a dict takes 180 bytes or more. Here, an id takes 12 or 16 bytes, and its slot in a table about 6.
+A string in a dict takes 180 bytes or more. Here, an id takes 12 or 16 bytes, and its slot in a table about 6. But a
+dict finds it in a tenth of the time, and most conversations are short. So the newest ids are in a dict until they are
+too many for that.
 """
 
 from array import array
+from itertools import islice
 from struct import Struct
 
 from reel.base.number_arrays import inserted, numbers, replaced
 
+# How many of the newest ids are in a dict.
+_RECENT = 512
 _FREE = -1
-# The number of slots at first, and by how much it grows when more than this share is in use: beyond it, linear probing
-# gets slow.
-_FIRST_SLOTS = 16
+# By how much the number of slots grows when more than this share is in use: beyond it, linear probing gets slow.
 _GROWTH = 1.5
 _FULLEST = 0.75
 # Changes an id to another text with a different hash.
@@ -30,42 +33,60 @@ class Ids:
 
     An id is stored as a hash of 96 bits. Two of a million ids with the same hash are less likely than a disk that
     returns wrong data. The hashes are Python's own: they are randomly keyed, so no file can choose colliding ids.
+
+    Args:
+        recent: how many of the newest ids are in a dict.
     """
 
-    def __init__(self) -> None:
-        # The key of each id.
+    def __init__(self, recent: int = _RECENT) -> None:
+        self._most_recent = recent
+        # The newest ids, with their numbers.
+        self._recent: dict[str, int] = {}
+        # The key of each earlier id.
         self._first, self._second = array("q"), array("I")
-        self._slots = array("i", [_FREE]) * _FIRST_SLOTS
-        # The id that was added last: most records name the one before them.
-        self._newest = ""
-        # The id that was looked up last, which is often added next; its slot, and its key.
+        self._slots = array("i", [_FREE])
+        # The earlier id that was looked up last, which is often added next if it is none; its slot, and its key.
         self._asked: str | None = None
         self._slot, self._key = 0, (0, 0)
 
     def __len__(self) -> int:
-        return len(self._first)
+        return len(self._first) + len(self._recent)
 
     def find(self, given: str) -> int | None:
         """Return the number of an id; ``None`` if it was not added."""
-        if not self._first:
-            return None
-        if given == self._newest:
-            return len(self._first) - 1
-        number = self._slots[self._slot_of(given)]
-        return None if number == _FREE else number
+        number = self._recent.get(given)
+        if number is None and self._first:
+            number = self._slots[self._slot_of(given)]
+            return None if number == _FREE else number
+        return number
 
     def add(self, given: str) -> int:
         """Return the number of an id, which is the next one if it is new."""
-        slot = self._slot_of(given)
-        number = self._slots[slot]
-        if number == _FREE:
-            self._slots[slot] = number = len(self._first)
-            self._newest = given
-            self._first.append(self._key[0])
-            self._second.append(self._key[1])
-            if number > _FULLEST * len(self._slots):
-                self._grow()
+        number = self.find(given)
+        if number is None:
+            number = self._recent[given] = len(self)
+            if len(self._recent) == self._most_recent:
+                self._store()
         return number
+
+    def _store(self) -> None:
+        """Store the newest ids as all earlier ones are."""
+        before, size = len(self._first), len(self._slots)
+        for first, second in map(self._key_of, self._recent):
+            self._first.append(first)
+            self._second.append(second)
+        self._recent = {}
+        self._asked = None
+        if len(self._first) > _FULLEST * size:
+            # An odd number: hashes of ids that are numbered differ in their higher bits alone.
+            before, size = 0, int(_GROWTH * len(self._first) / _FULLEST) | 1
+            self._slots = array("i", [_FREE]) * size
+        slots = self._slots
+        for number in range(before, len(self._first)):
+            slot = self._hash_of(self._first[number], self._second[number]) % size
+            while slots[slot] != _FREE:
+                slot = (slot + 1) % size
+            slots[slot] = number
 
     def _key_of(self, given: str) -> tuple[int, int]:
         """Return what is stored of an id."""
@@ -90,55 +111,45 @@ class Ids:
         self._asked, self._slot = given, slot
         return slot
 
-    def _grow(self) -> None:
-        size = int(_GROWTH * len(self._slots))
-        self._slots = slots = array("i", [_FREE]) * size
-        for number, (first, second) in enumerate(zip(self._first, self._second, strict=True)):
-            slot = self._hash_of(first, second) % size
-            while slots[slot] != _FREE:
-                slot = (slot + 1) % size
-            slots[slot] = number
-        self._asked = None
-
 
 class NamedIds(Ids):
     """Numbers for ids that can be converted back to the ids. Most ids are UUIDs, which are stored as they are."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, recent: int = _RECENT) -> None:
+        super().__init__(recent)
         self._second = array("q")
-        # The ids that are no UUIDs, and whether the one that was looked up last is one of them.
+        # The earlier ids that are no UUIDs.
         self._others: dict[int, str] = {}
-        self._is_other = False
 
-    def add(self, given: str) -> int:
-        """Return the number of an id, which is the next one if it is new."""
-        number = super().add(given)
-        if self._is_other:
-            self._others.setdefault(number, given)
-        return number
+    def _store(self) -> None:
+        self._others |= {number: given for given, number in self._recent.items() if _uuid_in(given) is None}
+        super()._store()
 
     def name(self, number: int) -> str:
         """Return an id by its number."""
+        if number >= len(self._first):
+            return next(islice(self._recent, number - len(self._first), None))
         if (name := self._others.get(number)) is not None:
             return name
         digits = _UUID.pack(self._first[number], self._second[number]).hex()
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def _key_of(self, given: str) -> tuple[int, int]:
-        uuid = _uuid_in(given)
-        self._is_other = uuid is None
-        return uuid or (hash(given), hash(given + _OTHER))
+        return _uuid_in(given) or (hash(given), hash(given + _OTHER))
 
     def _hash_of(self, first: int, second: int) -> int:
         return hash((_SECRET, first, second))
 
 
 class IdMap:
-    """A number for each id, such as the place of a message."""
+    """A number for each id, such as the place of a message.
 
-    def __init__(self) -> None:
-        self._ids = Ids()
+    Args:
+        recent: how many of the newest ids are in a dict.
+    """
+
+    def __init__(self, recent: int = _RECENT) -> None:
+        self._ids = Ids(recent)
         self._values = numbers()
 
     def get(self, given: str) -> int | None:

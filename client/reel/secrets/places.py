@@ -29,21 +29,19 @@ _WORDS = (("assw", 16), ("ASSW", 16), ("-----BEGIN ", 11))
 
 def places(text: str) -> list[tuple[int, int]]:
     """Return the parts of a text in which secrets may begin, in their order; they do not overlap."""
-    found = [*_runs(text), *_words(text)]
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(found) if len(found) > 1 else found:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
+    found: list[tuple[int, int]] = []
+    if len(text) >= _LEAST:
+        raw = text.encode("ascii", "replace")  # one byte for each character
+        classes = raw.translate(_CLASSES)
+        if _RUN in classes:  # most texts have none, and none of the words
+            found += _runs(raw, classes)
+    for word, behind in _WORDS:
+        if word in text:
+            found += _around(text, word, behind)
+    return _merged(found) if len(found) > 1 else found
 
 
-def _runs(text: str) -> Iterator[tuple[int, int]]:
-    if len(text) < _LEAST:
-        return
-    raw = text.encode("ascii", "replace")  # one byte for each character
-    classes = raw.translate(_CLASSES)
+def _runs(raw: bytes, classes: bytes) -> Iterator[tuple[int, int]]:
     end = 0
     while (hit := classes.find(_RUN, end)) >= 0:
         start = classes.rfind(b" ", end, hit) + 1 or end
@@ -53,9 +51,18 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
             yield max(start - _BEFORE, 0), end
 
 
-def _words(text: str) -> Iterator[tuple[int, int]]:
-    for word, behind in _WORDS:
-        at = text.find(word)
-        while at >= 0:
-            yield max(at - _BEFORE, 0), min(at + behind, len(text))
-            at = text.find(word, at + 1)
+def _around(text: str, word: str, behind: int) -> Iterator[tuple[int, int]]:
+    at = text.find(word)
+    while at >= 0:
+        yield max(at - _BEFORE, 0), min(at + behind, len(text))
+        at = text.find(word, at + 1)
+
+
+def _merged(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
