@@ -29,6 +29,7 @@ from reeld.formats.render_state import RenderState, ServerState
 from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 from reeld.formats.top import top_digest
+from reeld.protocol.converters import MAX_LABEL
 
 _METADATA = "provider_metadata"
 # The stop reason of a turn that the provider wants to continue (rule A11).
@@ -147,6 +148,8 @@ def _extra(request: RenderRequest, target: Format) -> Json:
             why = "comes from the conversation and cannot be overridden"
             raise InvalidParams(f"extra.{key}: {why}", field=f"extra.{key}")
     model = extra.get("model")
+    if type(model) is str and len(model) > MAX_LABEL:
+        raise InvalidParams(f"extra.model: must have at most {MAX_LABEL} characters, has {len(model)}", field="extra")
     if model is not None and (type(model) is not str or request.model not in (None, model)):
         raise InvalidParams(f"extra.model: {model!r} is not the requested model {request.model!r}", field="extra")
     return extra

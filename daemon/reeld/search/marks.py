@@ -7,7 +7,7 @@ be looked for as they are. That takes a hundredth of the time of a loop over the
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TypeAlias
 
 from reel.base.light_typing import NamedTuple
@@ -80,7 +80,6 @@ def _joined(divided: str, form: Form) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-@lru_cache(256)
 def _across_dividers(form: Form) -> re.Pattern[str]:
     letters = "[ _-]*".join(form.words[0])
     return re.compile(f"(?<![0-9a-z]){letters}{'' if form.is_prefix else '(?![0-9a-z])'}")

@@ -41,6 +41,7 @@ LOOP = ["Hi", model(call(name="a.b")), tool(result())]
         ("extra.messages", {"extra": {"messages": []}}),
         ("extra.system", {"extra": '{"system": "Be brief"}'}),
         ("extra", {"extra": {"model": 1}}),
+        ("extra", {"extra": {"model": f"gemini-{'9' * 5_000}"}, "name": "gemini"}),
         ("extra", {"extra": {"model": "claude-opus-4-8"}, "model": "claude-haiku-4-5"}),
         ("dialect", {"dialect": "mistral"}),
     ],

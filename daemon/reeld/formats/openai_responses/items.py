@@ -4,13 +4,13 @@ Reading and writing share these tables.
 """
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
+from reeld.core.remembering import remembering
 from reeld.formats.fields import Shape, shapes_of, stripped
 from reeld.formats.naming import sent_name
 
@@ -233,7 +233,7 @@ def is_output(block: Json) -> bool:
 
 
 # Repair and writing ask about one block several times in a row.
-@lru_cache(maxsize=64)
+@remembering(64)
 def _parsed(text: str) -> Json | None:
     value = load_sendable(text)
     return value if type(value) is dict else None

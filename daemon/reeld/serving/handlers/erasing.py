@@ -15,6 +15,7 @@ from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.notice import PassOptions, forget_rules
 from reeld.backups.remains import remove_workplace
+from reeld.core import remembering
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services
@@ -35,7 +36,7 @@ _PAUSES = 10
 
 
 class _ContentHolders(NamedTuple):
-    """The search index, rendered histories, drafts, and the files that a killed restore left behind."""
+    """The search index, rendered histories, drafts, what functions remember, and what a killed restore left behind."""
 
     services: Services
 
@@ -45,12 +46,14 @@ class _ContentHolders(NamedTuple):
     def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
         self.services.render_cache.forget(rows)
         self.services.drafts.forget(rows, touches)
+        remembering.forget()
         self._remove_workplace()
 
     async def forget_all(self) -> None:
         await self.services.search.begin_again()
         self.services.render_cache.forget()
         self.services.drafts.forget()
+        remembering.forget()
         self._remove_workplace()
 
     def _remove_workplace(self) -> None:

@@ -1,10 +1,13 @@
 """What is redacted or purged is gone for everybody, and all the rest stays as it was."""
 
+import gc
 import json
+import re
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from reel.base.strict_json import encode
 from reel.said.formats import FORMATS
 from reel.wire.msgpack_codec import packer
 from reeld.agents import erasing
+from reeld.core import remembering
 from reeld.core.milestones import STEP
 from reeld.core.redaction import Redaction
 from reeld.serving.call import Services
@@ -263,6 +267,30 @@ async def test_what_cannot_be_redacted(connect: Connect) -> None:
 
         assert all(isinstance(outcome, InvalidParams) for outcome in outcomes)
         assert (0, "command" in nothing) == (nothing["redacted"], False)
+
+
+async def test_what_is_redacted_is_not_remembered(connect: Connect) -> None:
+    """No function keeps what it was asked about, and no pattern is kept."""
+    peer = connect()
+    reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a secret"}], "id": "rs_1"}
+    block = {"type": "opaque", "provider": "openai", "data_json": encode({**reasoning, "encrypted_content": "e"})}
+    await peer.call("create", "demo")
+    await peer.call("add", "demo", ["Hi", {"role": "assistant", "content": [block, {"type": "text", "text": "Ho"}]}])
+    await peer.call("add", "demo", "go on")
+    rendered = await peer.call("render", "demo", "openai-responses", {"model": "m"})
+    assert "a secret" in rendered["body"]
+    assert any("a secret" in text for text in remembered())
+    await peer.call("redact", "demo", {"text": ["a secret"]})
+
+    assert not [text for text in remembered() if "secret" in text]
+
+
+def remembered() -> list[str]:
+    """Return the texts that functions of the daemon, and :mod:`re`, have in a cache."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("reeld.")]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, type(cache(str)))]
+    kept = [gc.get_referents(each) for each in (*found, *remembering._caches)]
+    return [str(each) for each in (*kept, re._cache)]  # type: ignore[attr-defined]
 
 
 async def test_a_redacted_conversation_is_rendered(connect: Connect) -> None:
