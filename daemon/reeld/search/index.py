@@ -13,6 +13,7 @@ What reads events is imported when there are some: a daemon at rest needs none o
 
 import os
 import sqlite3
+import stat
 import time
 from array import array
 from bisect import bisect_left
@@ -29,7 +30,7 @@ from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
 from reeld.search.texts import Text, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
-from reeld.store.connection import transaction
+from reeld.store.connection import transaction, uri_of
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
@@ -74,14 +75,43 @@ def path_of(database: str) -> str:
 
 
 def remove(path: str) -> None:
-    """Delete an index.
+    """Delete an index; a database of another program that is at its path stays.
 
     Raises:
-        OSError: it cannot be deleted.
+        OSError: it cannot be deleted, or it is not known whose it is.
     """
+    if _is_anothers(path):
+        return
     for suffix in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
             os.unlink(f"{path}{suffix}")
+
+
+def _is_anothers(path: str) -> bool:
+    """Return whether another program has made a file; one that is no database is taken for a damaged index.
+
+    Raises:
+        OSError: nobody knows, because the file is locked or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return True
+    except FileNotFoundError:
+        return False
+    try:
+        with closing(sqlite3.connect(uri_of(path, "ro"), uri=True, timeout=0)) as connection:
+            return _application(connection) not in (None, APPLICATION_ID)
+    except sqlite3.Error as error:
+        if is_damage(error):
+            return False
+        raise OSError(None, str(error), path) from error
+
+
+def _application(connection: sqlite3.Connection) -> int | None:
+    """Return the number of the program that made a database; ``None`` if there is nothing in it."""
+    begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(application) if begun else None
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -107,11 +137,10 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         Storage: the file belongs to another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
-    if begun and application != APPLICATION_ID:
+    application = _application(connection)
+    if application not in (None, APPLICATION_ID):
         raise Storage("it is not a search index of reel's; move it away")
-    if begun and version != VERSION:
+    if application is not None and version != VERSION:
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -120,7 +149,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     connection.execute("PRAGMA secure_delete = FAST")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
-    if not begun:
+    if application is None:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
         vocabulary.create(connection)
         volumes.create(connection)

@@ -195,7 +195,7 @@ class Search:
             self._is_removed = True
         except OSError as error:
             self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
-            self._is_damaged = True
+            self._is_damaged = self._store.eraser.index_has_traces = True
         self._news.set()
 
     async def begin_again(self) -> None:

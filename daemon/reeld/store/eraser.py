@@ -41,6 +41,7 @@ _EARNED = 10
 _REST = 0.005
 # Pages of the WAL from which on free pages stay in the file: a reader keeps the WAL from being overwritten.
 _LONG_WAL = 4096
+_IN_THE_INDEX = "the search index still has traces of what was erased"
 _LATER = "it is completed as soon as that is possible; see reel status"
 
 
@@ -65,7 +66,8 @@ class Eraser:
         recovered = engine.recovered
         # How many erasures of this run are visible to readers of the log.
         self.applied = 0
-        # Whether the search index may have traces of an erasure that was completed when the database was opened.
+        # Whether the search index may have traces of an erasure: it was completed when the database was opened, or the
+        # index could not be removed.
         self.index_has_traces = recovered.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
         self.has_traces = recovered.was_decided and engine.is_file
@@ -238,8 +240,8 @@ class Eraser:
             self.has_traces = True
             self._note(f"{left}: {error}")
             return False
-        self._note(None)
-        return True
+        self._note(_IN_THE_INDEX if self.index_has_traces else None)
+        return not self.index_has_traces
 
     def _note(self, problem: str | None) -> None:
         if problem != self.problem:
@@ -306,10 +308,12 @@ class Eraser:
                     await self.clean()
 
     async def end(self) -> None:
-        """Note that the search index has no traces of an erasure that was completed at the start."""
+        """Note that the search index has no traces of an erasure any more."""
+        self.index_has_traces = False
         async with self._turn:
-            self.index_has_traces = False
             await self._end()
+            if self.problem == _IN_THE_INDEX:
+                self._note(None)
 
     async def _end(self) -> None:
         """Mark the applied erasure as done, if nothing has traces of it."""

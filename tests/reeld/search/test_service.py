@@ -1,15 +1,19 @@
 """The connections of searches."""
 
+import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from errno import EACCES
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from reel.base.errors import Storage
 from reel.base.installation import UPDATED
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.service import Search, _interruptible
@@ -126,6 +130,81 @@ async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
         tasks.cancel_scope.cancel()
 
     assert (1,) == found
+
+
+async def test_erasing_beside_a_file_of_another_program(tmp_path: Path) -> None:
+    """What is at the path of the index and is none stays, whatever is erased, also after a kill in the midst."""
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        search = Search(store)
+        with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
+            other.execute("CREATE TABLE theirs AS SELECT 'kept'")
+        store.eraser.index_has_traces = True
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE), pytest.raises(Storage, match="not a search index of reel's"):
+                await search.opened()
+            async with search.without([1], {}):
+                pass
+            await search.begin_again()
+            tasks.cancel_scope.cancel()
+
+        assert not store.eraser.index_has_traces
+        with closing(sqlite3.connect(search.path)) as other:
+            assert [("kept",)] == other.execute("SELECT * FROM theirs").fetchall()
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkdir, os.mkfifo, partial(os.symlink, "theirs")], ids=["directory", "fifo", "link"]
+)
+async def test_erasing_beside_what_is_no_file(tmp_path: Path, make: Callable[[str], None]) -> None:
+    """What cannot be an index stays, and nobody waits for it."""
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        search = Search(store)
+        make(search.path)
+        with anyio.fail_after(PATIENCE):
+            async with search.without([1], {}):
+                pass
+
+    assert "search.db" in os.listdir(tmp_path)
+    assert not store.eraser.index_has_traces
+
+
+async def test_an_index_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not searched any more if it has traces, and the erasure is not complete before it is gone."""
+    unlink = os.unlink
+
+    def refuse(path: str) -> None:
+        if path.endswith("search.db"):
+            raise PermissionError(EACCES, "Permission denied", path)
+        unlink(path)
+
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        await write(store, made(1, event(2, content="tape")))
+        search = Search(store)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE):
+                await search.opened()
+            tasks.cancel_scope.cancel()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "unlink", refuse)
+            async with search.without([1], {}):
+                pass
+            is_clean, problem = await store.eraser.clean(), store.eraser.problem
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(search.run)
+                with anyio.fail_after(PATIENCE), pytest.raises(Storage, match="Permission denied"):
+                    await search.opened()
+                tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE):
+                while search.problem is not None:
+                    await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+    assert (False, "the search index still has traces of what was erased") == (is_clean, problem)
+    assert store.eraser.problem is None
 
 
 async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
