@@ -47,6 +47,11 @@ class Agents:
         """Return the agent of a conversation; empty if it has none."""
         return self.made.get(name) or (found.id if (found := self._find(name)) else "")
 
+    def older(self, name: str) -> list[str]:
+        """Return the agents that a conversation went on in before somebody changed them."""
+        row = self._find(name)
+        return [] if row is None else [each.id for each in self._one_after_the_other(name, row)[:-1]]
+
     def _find(self, name: str) -> AgentRow | None:
         return (self._named.get(name) or self._tagged.get(name)) if name else None
 
@@ -84,16 +89,20 @@ class Agents:
 
     def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
         """Return the agent, or a replacement for one that was changed here."""
-        number, older = 2, list[str]()
-        first = row
-        while (beside := self._named.get(f"{name}@{number}")) is not None:
-            older.append(row.id)
-            row, number = beside, number + 1
-        if not row.alive:
+        *before, last = self._one_after_the_other(name, row)
+        next_name, older = f"{name}@{len(before) + 2}", tuple(each.id for each in before)
+        if not last.alive:
             return None
-        if first is row and row.tags.get(TAG) != name:
-            return Target(f"{name}@{number}", None, Log())
-        log = read_log(self._pipeline, row.id, stored)
+        if not before and last.tags.get(TAG) != name:
+            return Target(next_name, None, Log())
+        log = read_log(self._pipeline, last.id, stored)
         if log.changed:
-            return Target(f"{name}@{number}", None, log, row.id, stored=stored, older=tuple(older))
-        return Target(row.name, row, log, stored=stored, older=tuple(older))
+            return Target(next_name, None, log, last.id, stored=stored, older=older)
+        return Target(last.name, last, log, stored=stored, older=older)
+
+    def _one_after_the_other(self, name: str, first: AgentRow) -> list[AgentRow]:
+        """Return the agents that a conversation went on in, one after the other, as each was changed here."""
+        rows = [first]
+        while (beside := self._named.get(f"{name}@{len(rows) + 1}")) is not None:
+            rows.append(beside)
+        return rows

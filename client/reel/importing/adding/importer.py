@@ -141,7 +141,7 @@ class Importer:
 
     def note_redactions(self, tool: Tool) -> None:
         """Note in which conversations of a tool somebody has redacted something since their import."""
-        found = self._seen.written_to(tool.name, self._agents.heads)
+        found = self._seen.written_to(tool.name, self._agents.heads, self._agents.older)
         for page in self._pipeline.pages(requests.histories([*found], kinds=["redacted"])) if found else ():
             self.totals.redacted.update(found[event["agent"]] for event in page.events if not is_of_prune(event))
 

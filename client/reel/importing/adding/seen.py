@@ -4,7 +4,7 @@ This is only an optimization: without it, everything is read again, and found to
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ class Seen:
         kept: Any = [found[-1] for found in self._sources.values()]
         return {agent: name for agents in kept for agent, (_, name) in agents.items() if agent not in heads}
 
-    def written_to(self, tool: str, heads: Mapping[str, int]) -> dict[str, str]:
+    def written_to(self, tool: str, heads: Mapping[str, int], older: Callable[[str], Iterable[str]]) -> dict[str, str]:
         """Return the agents to which others have written since their import, with the names of their conversations.
 
         Each is returned once, and again if there is more.
@@ -102,13 +102,20 @@ class Seen:
         Args:
             tool: the name of the tool.
             heads: as for :meth:`agents`.
+            older: returns the agents that a conversation was in before.
         """
         kept: Any = [found[-1] for found in self._sources.values()]
-        found = {
-            agent: name
+        imported = {
+            agent: (head, name)
             for agents in kept
             for agent, (head, name) in agents.items()
-            if name.startswith(f"{tool}/") and heads.get(agent, 0) > max(head, self._told.get(agent, 0))
+            if name.startswith(f"{tool}/")
+        }
+        before = {agent: (0, name) for name in {name for _, name in imported.values()} for agent in older(name)}
+        found = {
+            agent: name
+            for agent, (head, name) in (imported | before).items()
+            if heads.get(agent, 0) > max(head, self._told.get(agent, 0))
         }
         self._told.update((agent, heads[agent]) for agent in found)
         return found

@@ -264,6 +264,27 @@ def test_a_redaction_by_another_client(
         assert [f"{session}-2.jsonl"] == listed(reel)
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_redaction_where_a_conversation_was_before(
+    reel: Reel, client: Client, session: str, home: Path, *, goes_on: bool
+) -> None:
+    """It counts as well after somebody has changed the conversation, so that its import goes on beside it."""
+    made = Transcript(session).user("u1", "Hello")
+    write(home, made)
+    reel("import", "--yes")
+    client.add(f"claude-code/{session}", "A person's word")
+    write(home, made.answer("a1", "Hello to you", "m1"))
+    reel("import", "--yes")
+    assert ["Hello", "Hello to you"] == texts(reel, f"claude-code/{session}@2")
+    client.redact(f"claude-code/{session}", text="Hello")
+    if goes_on:
+        write(home, made.user("u2", "Thanks"))
+
+    for _ in range(2):
+        reel("import", "--yes")
+        assert [] == listed(reel)
+
+
 def test_secrets_are_erased(reel: Reel, session: str, home: Path) -> None:
     """`reel secrets --redact` erases the originals that have one; other originals stay."""
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
