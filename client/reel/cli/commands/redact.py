@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.cli.commands.shared.copies import OTHERS, VALUES, are_in_title, records_with, words_of
 from reel.cli.commands.shared.erasing import NAME_THEM, agreed, backups_of, tell_backups, warn_of_backups
-from reel.cli.commands.shared.imported_versions import versions_of, with_words
+from reel.cli.commands.shared.imported_versions import versions_of, with_texts, with_words
 from reel.cli.commands.shared.origins import erase_originals_of, imported_among
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -52,12 +52,9 @@ def redact(ctx: Context) -> int:
     _tell_of_others(ctx, records_with(ctx, ctx.agent, words, *OTHERS))
     _tell_of_titles(ctx, done, words)
     for agent, left in with_words(ctx, elsewhere):
-        found = ctx.client.agent(agent)
-        address = found.name if found.alive else found.id
-        command = ctx.command("redact", address, *(part for seq in left[:_SHOWN] for part in ("--seq", str(seq))))
-        ctx.out.warn(
-            f"{found.name}, of the same origin, has it as well: {_listed(left)}; remove it there with: {command}"
-        )
+        _tell_of_another(ctx, agent, left, [part for seq in left[:_SHOWN] for part in ("--seq", str(seq))])
+    for agent, left in with_texts(ctx, ctx.agent, [args.text] if args.text else tried.texts):
+        _tell_of_another(ctx, agent, left, ["--text", "WORDS"])
     if done.redacted:
         erase_originals_of(ctx, imported_among(ctx, done.affected))
     # A pattern would find nothing any more.
@@ -80,6 +77,13 @@ def _tell(ctx: Context, reply: Redacted, what: str) -> None:
         return
     ctx.out.line(f"{count(reply.redacted, 'event')} of {Names(ctx.client).listed(reply.affected)} {what}")
     tell_backups(ctx, reply)
+
+
+def _tell_of_another(ctx: Context, agent: str, left: list[int], which: list[str]) -> None:
+    """Name a conversation that was imported from the same one, and has messages of its own with the words."""
+    found = ctx.client.agent(agent)
+    command = ctx.command("redact", found.name if found.alive else found.id, *which)
+    ctx.out.warn(f"{found.name}, of the same origin, has it as well: {_listed(left)}; remove it there with: {command}")
 
 
 def _tell_of_others(ctx: Context, left: list[int]) -> None:

@@ -420,6 +420,31 @@ def test_a_redaction_of_an_answer_that_grew(
         assert "hunter2" not in json.dumps(events)
 
 
+@pytest.mark.parametrize("how", [("--text", "hunter2"), ("--match", "hunter[0-9]")])
+def test_a_text_that_is_redacted_where_a_conversation_was_before(
+    reel: Reel, daemon: str, session: str, agent: str, tmp_path: Path, how: tuple[str, str]
+) -> None:
+    """Who has gone on beside it is named if it has said the text again, and what both have is gone in both."""
+    made = Transcript(session).user("u1", "It is hunter2.")
+    path = tmp_path / ".claude/projects/-home-me" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True)
+    with Client(daemon) as client:
+        path.write_text("".join(made.lines()))
+        reel("import", "--yes")
+        client.add(agent, "Bye")
+        path.write_text("".join(made.answer("a1", 'So it is "hunter2".', "m1").lines()))
+        reel("import", "--yes")
+        (left,) = [event["seq"] for event in client.iter_history(f"{agent}@2") if "hunter2" in json.dumps(event)]
+        one = reel("redact", agent, *how, "--yes")
+        two = reel("redact", f"{agent}@2", *how, "--yes")
+        events = [*client.iter_history(agent), *client.iter_history(f"{agent}@2", inherited=True)]
+
+    command = f"reel redact {agent}@2 --text WORDS"
+    assert f"{agent}@2, of the same origin, has it as well: #{left}; remove it there with: {command}\n" in one.err
+    assert "of the same origin" not in two.err
+    assert "hunter2" not in json.dumps(events)
+
+
 def test_what_was_redacted_is_no_edit(reel: Reel, session: str, tmp_path: Path) -> None:
     """A message that was redacted here differs from its file, and nothing is said about it."""
     path = tmp_path / f"{session}.jsonl"

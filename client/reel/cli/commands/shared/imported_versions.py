@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reel import requests
 from reel.base.errors import NotFound
 from reel.cli.line.context import Context
+from reel.replies import AgentInfo
 from reel.said.kinds import NODE_KINDS
 
 
@@ -36,13 +37,30 @@ def versions_of(ctx: Context, agent: str, seqs: list[int]) -> tuple[list[int], d
     own = ctx.client.agent(agent)
     # By their ids: a killed conversation and a living one may have the same name.
     versions = Versions(lambda log, seq: _at(ctx, log, seq)[0])
-    versions.take(own.id, _messages(ctx, own.id))
-    if origin := own.tags.get("import"):
-        for row in ctx.client.iter_agents():
-            if row.id != own.id and row.tags.get("import") == origin:
-                versions.take(row.id, _messages(ctx, row.id))
+    for each in (own.id, *_of_the_same_origin(ctx, own)):
+        versions.take(each, _events(ctx, each, kinds=[*NODE_KINDS], inherited=True))
     found = versions.of(own.id, seqs)
     return found.pop(own.id, []), found
+
+
+def with_texts(ctx: Context, agent: str, texts: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield the ids of other conversations of the same origin that have texts of their own, and the seqs of these."""
+    if not texts:
+        return
+    from reel.cli.commands.shared.texts_in_files import forms  # noqa: PLC0415 - it knows of secrets, which takes time
+
+    words = forms(texts)
+    for each in _of_the_same_origin(ctx, ctx.client.agent(agent)):
+        said = {event["seq"]: f"{event['content']}{event['data_json']}" for event in _events(ctx, each)}
+        if left := [seq for seq, text in said.items() if any(word in text for word in words)]:
+            yield each, left
+
+
+def _of_the_same_origin(ctx: Context, own: AgentInfo) -> list[str]:
+    """Return the ids of the other agents that were imported from the same conversation."""
+    origin = own.tags.get("import")
+    rows = ctx.client.iter_agents() if origin else ()
+    return [row.id for row in rows if row.id != own.id and row.tags.get("import") == origin]
 
 
 def with_words(ctx: Context, versions: dict[str, list[int]]) -> Iterator[tuple[str, list[int]]]:
@@ -55,8 +73,8 @@ def with_words(ctx: Context, versions: dict[str, list[int]]) -> Iterator[tuple[s
             yield agent, left
 
 
-def _messages(ctx: Context, agent: str) -> Iterator[Any]:
-    for page in ctx.client.pages(requests.history(agent, kinds=[*NODE_KINDS], inherited=True)):
+def _events(ctx: Context, agent: str, **which: Any) -> Iterator[Any]:
+    for page in ctx.client.pages(requests.history(agent, **which)):
         yield from page.events
 
 
