@@ -117,45 +117,44 @@ def check_blocks(blocks: Any, holder: str, where: str) -> None:
     if not blocks:
         raise InvalidRecord(where, "is empty; a message has at least one block (an empty text is one)")
     for index, block in enumerate(blocks):
-        _check_block(block, holder, f"{where}[{index}]")
+        try:
+            _check_block(block, holder)
+        except InvalidRecord as error:
+            raise InvalidRecord(f"{where}[{index}]{error.field}", error.reason) from None
 
 
-def _check_block(block: Any, holder: str, where: str) -> None:
+def _check_block(block: Any, holder: str) -> None:
+    """Check a block; an error has the path in the block, empty for the block itself."""
     if type(block) is not dict:
-        raise InvalidRecord(where, f"expected a block (a map with a type), got {kind_of(block)}")
+        raise InvalidRecord("", f"expected a block (a map with a type), got {kind_of(block)}")
     name = block.get("type")
     if type(name) is not str or name not in ALLOWED[holder]:
-        raise InvalidRecord(f"{where}.type", f"{name!r} is not allowed here; expected {', '.join(ALLOWED[holder])}")
+        raise InvalidRecord(".type", f"{name!r} is not allowed here; expected {', '.join(ALLOWED[holder])}")
     required, optional = SHAPES[name]
     for field, check in required.items():
         if field not in block:
-            raise InvalidRecord(f"{where}.{field}", "is missing")
-        _check_field(check, block[field], where, field)
+            raise InvalidRecord(f".{field}", "is missing")
+        if (problem := check(block[field])) is not None:
+            raise InvalidRecord(f".{field}", problem)
     for field, value in block.items():
         if field in required or field == "type" or (name == "tool_result" and field == "content"):
             continue
-        if field == "provider_metadata" and value is not None:
-            _check_field(check_map, value, where, field)
-        elif field not in (*optional, "provider_metadata"):
+        if field not in optional and field != "provider_metadata":
             content = ["content"] if name == "tool_result" else []
             known = ", ".join([*required, *content, *optional, "provider_metadata"])
-            raise InvalidRecord(f"{where}.{field}", f"a {name} block has no such field; it has {known}")
-        elif value is not None:
-            _check_field(optional[field], value, where, field)
+            raise InvalidRecord(f".{field}", f"a {name} block has no such field; it has {known}")
+        check = optional.get(field, check_map)
+        if value is not None and (problem := check(value)) is not None:
+            raise InvalidRecord(f".{field}", problem)
     if name == "media" and (block.get("data_base64") is None) == (block.get("url") is None):
-        raise InvalidRecord(where, "a media block has either data_base64 or url")
+        raise InvalidRecord("", "a media block has either data_base64 or url")
     if name == "tool_result":
-        _check_output(block, where)
+        _check_output(block)
 
 
-def _check_output(block: dict[str, Any], where: str) -> None:
+def _check_output(block: dict[str, Any]) -> None:
     if "content" not in block:
-        raise InvalidRecord(f"{where}.content", "is missing")
+        raise InvalidRecord(".content", "is missing")
     content = block["content"]
     if type(content) is not str:
-        check_blocks(content, "tool_result", f"{where}.content")
-
-
-def _check_field(check: Check, value: Any, where: str, field: str) -> None:
-    if (problem := check(value)) is not None:
-        raise InvalidRecord(f"{where}.{field}", problem)
+        check_blocks(content, "tool_result", ".content")

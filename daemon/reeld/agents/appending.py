@@ -16,6 +16,9 @@ from reeld.core.stretch import Stretch, StretchCommand, refused
 from reeld.store import queries
 from reeld.store.store import Store
 
+# The head of an agent that was just created.
+_CREATED = 1
+
 
 async def append(work: Work, stretch: Stretch) -> Reply:
     """Append a stretch of a log to the agent.
@@ -43,7 +46,8 @@ async def _require_new(store: Store, target: Target, refs: Mapping[str, int]) ->
     if twice := next((ref for ref in refs if ref in target.refs), None):
         raise refused(refs[twice], "ref", f"an earlier part has {twice!r} already; give each its own")
     target.refs.update(refs)
-    has_past = target.agent is not None
+    # One that was just created, as most that are imported, has no event with a reference.
+    has_past = target.agent is not None and target.state.profile.head > _CREATED
     found = await adding.those_known(store, target.row, refs) if has_past else {}
     if found:
         ref, seq = min(found.items(), key=lambda known: refs[known[0]])

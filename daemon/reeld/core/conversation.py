@@ -378,7 +378,10 @@ class Conversation:
             seq, _, kind, _, data_json, _, time, _, message, tools, origin = event
             if message is None or data_json is not None:
                 self._count_texts(texts, size)
-                self.apply(event_id, event)
+                if kind in CONVERSATION:
+                    self.append(event.entry(event_id))
+                else:
+                    self.apply(event_id, event)
                 texts, size, room = 0, 0, self._step - self._since
                 continue
             # The fast path of `apply` for a plain text, as nearly all messages are.

@@ -43,7 +43,8 @@ class Origin(NamedTuple):
 
     def as_map(self) -> dict[str, Any]:
         """Return what is known of it, in the form of the protocol."""
-        return {name: value for name, value in self._asdict().items() if value is not None}
+        sent = {} if self.sent is None else {"sent": self.sent}
+        return sent if self.ref is None else {**sent, "ref": self.ref}
 
 
 # Bytes of an entry besides its texts: the tuple, its numbers and its slot in the list, as measured.
@@ -185,17 +186,14 @@ def pack_message(
     """Return what :func:`read` does, from the parsed parts of a row with data."""
     if parts is None:
         return None, None
-    message = pack(
-        {
-            "role": parts.role,
-            "content": parts.content,
-            "provider_metadata": parts.provider_metadata,
-            "seq": seq,
-            "time": time,
-        }
-    )
-    if origin is not None:
-        message = with_origin(pack, message, origin)
+    made = {
+        "role": parts.role,
+        "content": parts.content,
+        "provider_metadata": parts.provider_metadata,
+        "seq": seq,
+        "time": time,
+    }
+    message = pack(made if origin is None else made | origin.as_map())
     if data_json is None:
         return message, None
     calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")

@@ -52,7 +52,9 @@ class LookBack:
                 own.update(calls)
                 if is_first_turn:
                     self._turn.update(calls)
-                self._wanted.update((call_id, 0) for call_id in _results_in(parts) if call_id not in own)
+                for call_id in _results_in(parts):
+                    if call_id not in own:
+                        self._wanted[call_id] = 0
             is_first_turn = is_first_turn and not _ends_turn(row.kind)
         # The calls of the rows that may go on with a turn.
         self._first_turn = frozenset(self._turn)
@@ -140,9 +142,13 @@ def _ends_turn(kind: str) -> bool:
     return ROLES.get(kind, "assistant") != "assistant"
 
 
-def _calls_in(parts: Parts) -> list[str]:
+def _calls_in(parts: Parts) -> Sequence[str]:
+    if parts.role != "assistant":
+        return ()
     return [block["id"] for block in parts.content if block["type"] == "tool_call"]
 
 
-def _results_in(parts: Parts) -> list[str]:
+def _results_in(parts: Parts) -> Sequence[str]:
+    if parts.role != "tool":
+        return ()
     return [block["tool_call_id"] for block in parts.content if block["type"] == "tool_result"]

@@ -10,7 +10,7 @@ from reel.base.errors import InvalidMessage, InvalidParams
 from reel.base.ids import is_id, is_name
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import encode, parse_bounded
-from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean
+from reel.base.values import MAX_INTEGER, clean, clean_deep, is_clean, new_tuple
 from reel.said.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.said.records import Parts, parse_data, read_exactly
@@ -141,7 +141,7 @@ def origin_from(sent: Any, ref: Any) -> Origin:
     Raises:
         InvalidRecord: its time or its reference is invalid.
     """
-    return Origin(_sent(sent), _ref(ref))
+    return new_tuple(Origin, (_sent(sent), _ref(ref)))
 
 
 def _sent(value: Any) -> int | None:
@@ -155,8 +155,9 @@ def _ref(value: Any) -> str | None:
     if value is None:
         return None
     _check(check_word(value), "ref")
-    if not 1 <= len(value.encode()) <= MAX_REF:
-        raise InvalidRecord("ref", f"must have 1 to {MAX_REF} bytes, has {len(value.encode())}")
+    size = len(value) if value.isascii() else len(value.encode())
+    if not 1 <= size <= MAX_REF:
+        raise InvalidRecord("ref", f"must have 1 to {MAX_REF} bytes, has {size}")
     return str(value)
 
 

@@ -18,7 +18,7 @@ from reeld.serving.call import Call, Deferred, Outcome, Post, Prepared, Result, 
 
 # From this many bytes on, a stretch is read in several turns of the event loop: so many events in each, at 15 us.
 _LONG = 32 << 10
-_EVENTS = 32
+_EVENTS = 64
 # From this many bytes on, it is read in a thread: a single event may be as long. Shorter ones are not, because a thread
 # takes a part of the event loop's time at each of its turns.
 _LARGE = 1 << 20
