@@ -27,8 +27,11 @@ class EncodedText:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
+    def __bytes__(self) -> bytes:
+        return b"".join(self.parts)
+
     def __str__(self) -> str:
-        return b"".join(self.parts).decode()
+        return bytes(self).decode()
 
     @property
     def characters(self) -> int:
@@ -36,7 +39,7 @@ class EncodedText:
         return sum(len(bytes(part).translate(None, _CONTINUATIONS)) for part in self.parts)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, EncodedText) and b"".join(self.parts) == b"".join(other.parts)
+        return isinstance(other, EncodedText) and bytes(self) == bytes(other)
 
     def __hash__(self) -> int:
-        return hash(b"".join(self.parts))
+        return hash(bytes(self))
