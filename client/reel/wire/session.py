@@ -38,6 +38,11 @@ class MessagePack:
         """Process received bytes; return the frames that they complete, in order. A fatal frame is the last one."""
         return self._reader.feed(data)
 
+    @property
+    def is_amid(self) -> bool:
+        """Whether a part of a message has arrived, and the rest has not."""
+        return self._reader.held > 0
+
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that expects a response.
 
