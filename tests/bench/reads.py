@@ -4,7 +4,7 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
@@ -12,6 +12,7 @@ from typing import Any
 
 import msgpack
 
+from reel.base.garbage import uncollected
 from reel.sync.client import Client
 from tests.bench.search import caught_up
 from tests.bench.setting import TEXT, Daemon, Setting, running
@@ -37,7 +38,7 @@ def pages(setting: Setting) -> Iterator[Line]:
     ours, plain, theirs = in_turns(
         7,
         lambda: timed(lambda: client.messages("pages", limit=10_000)),
-        lambda: timed(lambda: _plain_read(setting.daemon.socket, "pages")),
+        lambda: timed(lambda: _collected_later(lambda: _plain_read(setting.daemon.socket, "pages"))),
         None if session is None else lambda: timed(lambda: setting.loop.run_until_complete(session.get_items())),
     )
     beside = None if theirs is None else f"the time of get_items ({theirs * 1e3:.1f} ms)"
@@ -47,6 +48,15 @@ def pages(setting: Setting) -> Iterator[Line]:
     ):
         assert figure is not None
         yield Line(what, _ms(figure), beside, theirs and figure / theirs, goal)
+
+
+def _collected_later(read: Callable[[], None]) -> None:
+    """Read with the garbage collector paused, as our client does.
+
+    Otherwise each second time it looked at all objects of all programs that are compared, which took 60 ms and more.
+    """
+    with uncollected():
+        read()
 
 
 def _plain_read(path: str, agent: str) -> None:
