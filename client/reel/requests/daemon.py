@@ -8,6 +8,7 @@ from reel import replies
 from reel.base.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 from reel.version import PROTOCOL, __version__
+from reel.wire.frames import SHORT_MESSAGES
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
 def greeting(name: str) -> Call[replies.Hello]:
     """Return the first call of our clients on a connection."""
-    return hello(
-        client={"name": name, "version": __version__}, protocol={"min": PROTOCOL, "max": PROTOCOL}, errors="map"
-    )
+    client = {"name": name, "version": __version__, "features": [SHORT_MESSAGES]}
+    return hello(client, {"min": PROTOCOL, "max": PROTOCOL}, errors="map")
 
 
 def hello(
@@ -29,7 +29,7 @@ def hello(
     """Introduce the client, and agree on a version of the protocol.
 
     Args:
-        client: the name and version of the client.
+        client: the name, version and features of the client.
         protocol: the lowest and highest version (``min``, ``max``) that it speaks.
         notify: the method that gets the pushes, and its first arguments. Default: each push has its own method name.
         errors: the form of errors over MessagePack-RPC: ``text`` or ``map``.

@@ -246,6 +246,15 @@ def _undecodable(error: Exception) -> ReelError:
     return ParseError(f"not MessagePack: {what}")
 
 
+def _result(result: Any) -> Any:
+    """Return a decoded result with its messages in their usual form."""
+    if type(result) is dict and type(found := result.get("messages")) is list and found:
+        from reel.wire.short_messages import spread  # noqa: PLC0415 - few replies have messages
+
+        result["messages"] = spread(found)
+    return result
+
+
 def frame_of(message: Any, size: int) -> Frame:
     """Return a decoded message as a frame; ``size`` is what it takes in memory."""
     if type(message) is list and len(message) in _LENGTHS:
@@ -253,7 +262,7 @@ def frame_of(message: Any, size: int) -> Frame:
         if kind == _REQUEST and len(message) == _LENGTHS[0] and type(message[1]) is int and type(message[2]) is str:
             return Request(message[1], message[2], message[3], size)
         if kind == _RESPONSE and len(message) == _LENGTHS[0] and type(message[1]) in _RESPONSE_IDS:
-            return Response(message[1], message[2], message[3])
+            return Response(message[1], message[2], _result(message[3]))
         if kind == _NOTIFICATION and len(message) == _LENGTHS[1] and type(message[1]) is str:
             return Notification(message[1], message[2], size)
     return InvalidFrame(InvalidRequest("expected [0, id, method, params] or [2, method, params]"), fatal=False)

@@ -10,20 +10,14 @@ from reel.said.kinds import ROLES
 from reel.said.messages import LATE
 from reel.said.records import Parts, parse_data, read_row, system_text
 from reel.wire.msgpack_codec import packer, unpack
+from reel.wire.short_messages import BEGINNING, LONGER_BEGINNING, unpacked
 
 Pack: TypeAlias = Callable[[Any], bytes]
 
 _pack = packer()
-# The constant parts of the message of a plain text, as MessagePack; see `text_message`. The kinds are those whose rows
-# may have a text and no data.
-TEXT_HEADS: dict[str | None, bytes] = {
-    kind: b"".join(
-        (b"\x85", *map(_pack, ("role", ROLES[kind], "content")), b"\x91\x82", *map(_pack, ("type", "text", "text")))
-    )
-    for kind in ("user", "assistant")
-}
-BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
-BEFORE_TIME = _pack("time")
+# What the message of a plain text begins with; see `text_message`. The kinds are those whose rows may have a
+# text and no data.
+TEXT_HEADS: dict[str | None, bytes] = {kind: BEGINNING + _pack(ROLES[kind]) for kind in ("user", "assistant")}
 # How many seqs of an agent are left out after those that a server has lost, because another daemon may know of more.
 UNUSED = 1 << 10
 
@@ -54,8 +48,9 @@ ENTRY_SIZE = 300
 class Entry(NamedTuple):
     """A conversation event as it is kept in memory: the record, and its message as MessagePack.
 
-    ``message`` is ``None`` if the record has none: a system event, or a row that cannot be read. ``kept`` is the
-    content, but ``None`` for a plain text: its message has the text, which need not be in memory twice.
+    ``message`` is in short (:mod:`reel.wire.short_messages`), and ``None`` if the record has none: a system event, or a
+    row that cannot be read. ``kept`` is the content, but ``None`` for a plain text: its message has the text, which
+    need not be in memory twice.
     """
 
     id: int
@@ -73,7 +68,7 @@ class Entry(NamedTuple):
         """The content, as it is stored."""
         if self.message is None or self.data_json is not None:
             return self.kept
-        text: str = unpack(self.message)["content"][0]["text"]
+        text: str = unpack(self.message)[3]
         return text
 
 
@@ -150,7 +145,7 @@ def read(
     time: int,
     origin: Origin | None = None,
 ) -> tuple[bytes | None, Tools | None]:
-    """Return the message of a row as MessagePack, and its calls and results.
+    """Return the message of a row as MessagePack, in short, and its calls and results.
 
     Raises:
         InvalidRecord: the kind of the row is a message, but the row is not a valid one.
@@ -158,30 +153,29 @@ def read(
     if data_json is None and kind in TEXT_HEADS and type(content) is str:
         message = text_message(pack, TEXT_HEADS[kind], content, seq, pack(time))
         return message if origin is None else with_origin(pack, message, origin), None
-    return pack_message(pack, read_row(kind, content, data_json), data_json, seq, time, origin)
+    return pack_message(pack, read_row(kind, content, data_json), seq, time, origin)
 
 
 def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: bytes) -> bytes:
-    """Return the message of a plain text, as :func:`pack_message` would, in a third of the time.
+    """Return the message of a plain text.
 
     Args:
         pack: encodes a value.
-        head: what is before the text, of ``TEXT_HEADS``.
+        head: what it begins with, of ``TEXT_HEADS``.
         text: the text.
         seq: the seq of the row.
         packed_time: the time of the row as MessagePack, which is the same for many.
     """
-    return b"".join((head, pack(text), BEFORE_SEQ, pack(seq), BEFORE_TIME, packed_time))
+    return b"".join((head, packed_time, pack(seq), pack(text)))
 
 
 def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
-    """Return a packed message with the fields of its origin."""
-    more = [pack(word) for field in origin.as_map().items() for word in field]
-    return b"".join((bytes((message[0] + len(more) // 2,)), message[1:], *more))
+    """Return the message of a plain text with the fields of its origin."""
+    return b"".join((LONGER_BEGINNING, message[1:], pack(origin.as_map())))
 
 
 def pack_message(
-    pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int, origin: Origin | None = None
+    pack: Pack, parts: Parts | None, seq: int, time: int, origin: Origin | None = None
 ) -> tuple[bytes | None, Tools | None]:
     """Return what :func:`read` does, from the parsed parts of a row with data."""
     if parts is None:
@@ -194,8 +188,6 @@ def pack_message(
         "time": time,
     }
     message = pack(made if origin is None else made | origin.as_map())
-    if data_json is None:
-        return message, None
     calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")
     results = tuple(block["tool_call_id"] for block in parts.content if block["type"] == "tool_result")
     return message, Tools(calls, results) if calls or results else None
@@ -212,7 +204,7 @@ def is_late(entry: Entry) -> bool:
     # Few have the word in their data, and the others need not be read.
     if entry.message is None or entry.data_json is None or f'"{LATE}"' not in entry.data_json:
         return False
-    return late_by(unpack(entry.message)["provider_metadata"]) > 0
+    return late_by(unpacked(entry.message)["provider_metadata"]) > 0
 
 
 def system_of(prompt: Entry | None) -> str | None:

@@ -11,8 +11,6 @@ from reel.base.strict_json import encode
 from reel.base.values import new_tuple
 from reel.wire.msgpack_codec import packer
 from reeld.core.events import (
-    BEFORE_SEQ,
-    BEFORE_TIME,
     TEXT_HEADS,
     Event,
     Origin,
@@ -35,7 +33,7 @@ PlainText: TypeAlias = tuple[str, str]
 _pack = packer()
 # The constant parts of the reply to an `add`, as MessagePack; see `add_packed`.
 _BEFORE_AGENT = b"\x87" + _pack("agent")
-_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_FIRST = map(_pack, ("head", "command", "first"))
+_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_TIME, _BEFORE_FIRST = map(_pack, ("head", "command", "time", "first"))
 _NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
 
 
@@ -184,7 +182,7 @@ class Stage:
                 if origin is not None:
                     message = with_origin(pack, message, origin)
             else:
-                message, tools = pack_message(pack, parts, data_json, seq, now, origin)
+                message, tools = pack_message(pack, parts, seq, now, origin)
                 if tools is not None:
                     orphans += self.note_tools(seq, tools)
             values = (seq, command, kind, content, data_json, tip, now, client, message, tools, origin)
@@ -201,13 +199,12 @@ class Stage:
         """
         pack, events, now, client, tip, seq = self.pack, self.events, self.now, self.client, self._tip, self.head
         uid, time = self._packed
-        message_time = BEFORE_TIME + time
-        before, between = _BEFORE_AGENT + uid + _BEFORE_HEAD, BEFORE_TIME + time + _BEFORE_FIRST
+        before, between = _BEFORE_AGENT + uid + _BEFORE_HEAD, _BEFORE_TIME + time + _BEFORE_FIRST
         replies: list[bytes] = []
         for kind, content in texts:
             seq += 1
             packed = pack(seq)
-            message = b"".join((TEXT_HEADS[kind], pack(content), BEFORE_SEQ, packed, message_time))
+            message = b"".join((TEXT_HEADS[kind], time, packed, pack(content)))
             events.append(new_tuple(Event, (seq, seq, kind, content, None, tip, now, client, message, None, None)))
             tip = -len(events)
             replies.append(b"".join((before, packed, _BEFORE_COMMAND, packed, between, packed, _NOTHING_OPEN)))
@@ -221,7 +218,7 @@ class Stage:
         head = packed_first if first == self.head else self.pack(self.head)
         return b"".join(
             (
-                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, BEFORE_TIME, time),
+                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, _BEFORE_TIME, time),
                 *(_BEFORE_FIRST, packed_first, _NOTHING_OPEN),
             )
         )

@@ -15,7 +15,7 @@ from reel.providers.json_values import is_sendable
 from reel.providers.metadata import opaque_object, restore_key
 from reel.said.blocks import InvalidRecord
 from reel.said.records import Parts, metadata_in, parse_data, read_exactly, system_text
-from reel.wire.msgpack_codec import unpack_all
+from reel.wire.short_messages import unpacked_all
 from reeld.core.events import Entry
 from reeld.core.recent import Earlier, Recent
 from reeld.formats.around_texts import NOT_KNOWN, AroundTurns, around_turns
@@ -236,7 +236,7 @@ def _server_state(messages: Sequence[Json], target: Format) -> ServerState | Non
 
 def _messages(entries: Sequence[Entry]) -> list[Json]:
     """Return the messages of entries with every number as stored, even if clients get it as text."""
-    messages: list[Json] = unpack_all([entry.message or b"" for entry in entries])
+    messages = unpacked_all([entry.message or b"" for entry in entries])
     for place, entry in enumerate(entries):
         # Only metadata has such numbers. Most messages have none, and searching the raw bytes is faster than parsing.
         data = entry.data_json

@@ -176,8 +176,10 @@ def any_map(value: Any) -> dict[str, Any]:
 
 
 def client(value: Any) -> dict[str, Any]:
-    """Convert a client's name and version; the name is stored with its events."""
+    """Convert what a client says of itself; its name is stored with its events."""
     given = any_map(value)
+    if type(features := given.get("features", [])) is not list or any(type(each) is not str for each in features):
+        raise InvalidParams("its features: expected a list of strings")
     if type(given.get("version", "")) not in (str, type(None)):
         raise InvalidParams("its version: expected a string, major.minor.patch")
     if given.get("name") is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.reading.fences import code_blocks
-from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked
 from reeld.core.events import Entry
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, read_entries
@@ -47,7 +47,7 @@ def _is_answer(entry: Entry) -> bool:
 
 
 def _texts(entry: Entry) -> list[str]:
-    content: list[Any] = unpack(entry.message or b"")["content"]
+    content: list[Any] = unpacked(entry.message or b"")["content"]
     return [block["text"] for block in content if block["type"] == "text"]
 
 

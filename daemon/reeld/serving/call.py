@@ -74,12 +74,14 @@ class ClientInfo(NamedTuple):
         version: its version.
         errors: ``text`` or ``map``: how it wants errors.
         notify: the method and the first arguments with which it wants to get pushes.
+        short_messages: whether it takes messages in short.
     """
 
     name: str | None
     version: str | None
     errors: str | None
     notify: list[str] | None
+    short_messages: bool | None = None
 
 
 class Peer(Protocol):

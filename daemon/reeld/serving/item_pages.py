@@ -11,7 +11,8 @@ from itertools import chain, dropwhile
 from typing import Any
 
 from reel.base.strict_json import Json
-from reel.wire.msgpack_codec import packer, unpack
+from reel.wire.msgpack_codec import packer
+from reel.wire.short_messages import unpacked
 from reeld.core.events import Entry, Pack
 from reeld.core.item_forms import place_of
 from reeld.core.paging import take_page
@@ -57,7 +58,7 @@ class _KnownCalls(dict[str, Json]):
     def get(self, call_id: str, default: Any = None) -> Any:
         """Return a call."""
         if call_id not in self and call_id in self._unread:
-            self.update(calls_in([unpack(self._unread[call_id])]))
+            self.update(calls_in([unpacked(self._unread[call_id])]))
         if call_id not in self:
             raise _MoreNeeded(self._seq)
         return super().get(call_id, default)
@@ -132,7 +133,7 @@ def _counts(entry: Entry) -> bool:
     return (
         entry.data_json is None
         or PART not in entry.data_json
-        or not place_of(unpack(entry.message)["provider_metadata"])
+        or not place_of(unpacked(entry.message)["provider_metadata"])
     )
 
 
@@ -192,12 +193,12 @@ class _Unwritten:
                 return
             if entry.message is not None:
                 self.ids[entry.seq] = entry.id
-                yield unpack(entry.message)
+                yield unpacked(entry.message)
 
 
 def _page_from(seq: int, entries: Iterable[Entry], window: Window, name: str) -> tuple[list[list[bytes]], bool]:
     """Return a page as :func:`_page` does, but from entries of which some are before its first seq."""
-    messages = (unpack(entry.message) for entry in entries if entry.message is not None)
+    messages = (unpacked(entry.message) for entry in entries if entry.message is not None)
     before: list[Json] = []
     first: Json = {}
     for first in messages:

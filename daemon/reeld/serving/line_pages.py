@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from reel.reading.layout import Layout, Section, prompt_section, waiting_section
-from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked
 from reeld.serving.long_work import LongWork
 from reeld.serving.pages import View, Window, page_head, read_page
 from reeld.store.store import Store
@@ -41,6 +41,6 @@ async def read_lines(
 def _laid_out(prompt: list[Section], messages: Iterable[bytes], end: list[Section]) -> Section:
     """Return sections and messages as one section; it may run in a thread."""
     layout, page = Layout(), Section([], [], [], [])
-    for section in [*prompt, *(layout.message(unpack(message)) for message in messages), *end]:
+    for section in [*prompt, *(layout.message(unpacked(message)) for message in messages), *end]:
         page.extend(section, len(page.lines))
     return page

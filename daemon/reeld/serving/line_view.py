@@ -30,7 +30,7 @@ from reel.reading.approvals import KINDS
 from reel.reading.layout import Section
 from reel.said.kinds import REPLACING
 from reel.said.messages import Message
-from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.core.events import Entry
 from reeld.core.paging import take_page
@@ -267,12 +267,12 @@ def _newest(entries: Iterable[Entry]) -> list[tuple[int, Message]]:
         size += len(entry.message or b"")
         if size > _LARGE:
             break
-        messages.append((entry.id, unpack(entry.message or b"")))
+        messages.append((entry.id, unpacked(entry.message or b"")))
     return messages[::-1]
 
 
 def _append(sheet: Sheet, entry: Entry) -> Section:
-    return sheet.append(entry.id, unpack(entry.message or b""))
+    return sheet.append(entry.id, unpacked(entry.message or b""))
 
 
 def _slice(sheet: Sheet, entries: list[Entry]) -> list[Section]:

@@ -8,15 +8,16 @@ from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from reel.base.light_typing import NamedTuple
+from reel.wire import short_messages
 from reel.wire.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Event, Pack, system_of
 from reeld.core.milestones import Milestone
-from reeld.core.paging import PackedPage, packed_page
+from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
 from reeld.protocol.params import PAGE_BYTES, PAGE_ITEMS
 from reeld.store.store import Store
-from reeld.wire.encoded import PackedList
+from reeld.wire.encoded import PackedList, PackedMessages
 
 T = TypeVar("T")
 # Runs a function, and returns its result: a method of :class:`reeld.serving.long_work.LongWork`.
@@ -80,7 +81,8 @@ async def read_page(store: Store, shown: View, window: Window, in_thread: InThre
     counts = is_message if window.view == "messages" else lambda _: True
     use = partial(_page, window=window)
     found: PackedPage = await read_entries(store, shown, window, counts, use, in_thread)
-    return {**page_head(shown), window.view: PackedList(found.items), "more": found.more}
+    items = PackedMessages(found.items) if window.view == "messages" else PackedList(found.items)
+    return {**page_head(shown), window.view: items, "more": found.more}
 
 
 def page_head(shown: View) -> dict[str, Any]:
@@ -149,9 +151,9 @@ def _page(entries: Iterable[Entry], window: Window) -> PackedPage:
         return packed_page((record(entry, pack) for entry in entries), limit, max_bytes)
     items = filter(None, map(_MESSAGE, entries))
     if type(entries) is not list:  # they are being read
-        return packed_page(items, limit, max_bytes)
+        return PackedPage(*take_page(items, limit, max_bytes, short_messages.size))
     # Nearly every page fits, and checking that is faster than filling it item by item.
     page = list(islice(items, limit))
-    if sum(map(len, page)) <= max_bytes:
+    if short_messages.at_most(page) <= max_bytes:
         return PackedPage(page, any(True for _ in items))
-    return packed_page(chain(page, items), limit, max_bytes)
+    return PackedPage(*take_page(chain(page, items), limit, max_bytes, short_messages.size))

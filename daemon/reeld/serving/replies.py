@@ -72,6 +72,8 @@ class ReplyWriter:
             return
         if info.errors is not None:
             self.framing.error_maps = info.errors == "map"
+        if info.short_messages is not None:
+            self.framing.short_messages = info.short_messages
         if neovim.is_neovim(info.name):
             self._outbox.reply(neovim.set_client_info(self.framing))
         if neovim.needs_lifo_replies(info.name, info.version) and self._lifo is None:

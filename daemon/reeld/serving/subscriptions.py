@@ -24,6 +24,7 @@ import anyio
 from reel.base.errors import Busy, NotFound, ReelError
 from reel.said.kinds import CONVERSATION
 from reel.wire.msgpack_codec import packer
+from reel.wire.short_messages import unabridged
 from reeld.agents.event_bus import CommittedEvent, EventBus, Typist, Whose
 from reeld.agents.packing import loop_packer
 from reeld.serving.flow import do_nothing
@@ -262,7 +263,7 @@ def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> Shar
         fields["count"] = committed.extent.records if everything else committed.extent.messages
     packed: dict[str, bytes] = {}
     if view == "messages" and event.message is not None:
-        packed["message"] = event.message
+        packed["message"] = unabridged([event.message])[0]
     elif view == "conversation" and event.kind in CONVERSATION:
         packed["record"] = record(event, loop_packer.pack)
     return SharedPush(fields, packed)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from reel.reading.approvals import IN_RECORDS, KINDS, MESSAGES, NEWEST, asked_for, looked_at_after, waiting
 from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked_all
 from reeld.core.events import Pack
 from reeld.core.state import Profile
 from reeld.protocol.params import History
@@ -37,5 +38,5 @@ def waits_for(
         conversation, _ = reader(connection).state(tip)
         calls = [(call.id, call.name) for call in conversation.open_calls]
         messages = [entry.message for entry in conversation.entries if entry.message is not None][-MESSAGES:]
-    what = asked_for([*map(unpack, messages)], calls, records)
+    what = asked_for(unpacked_all(messages), calls, records)
     return "" if what is None else waiting(what)

@@ -12,6 +12,12 @@ class PackedList(NamedTuple):
     items: list[bytes]
 
 
+class PackedMessages(NamedTuple):
+    """The same for messages in the form in which they are kept (:mod:`reel.wire.short_messages`)."""
+
+    items: list[bytes]
+
+
 class EncodedText:
     """A text in UTF-8, to be spliced into a result; it is equal to another one of the same text.
 

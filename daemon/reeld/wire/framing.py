@@ -9,8 +9,8 @@ The daemon detects from the first byte of a connection which framing its peer sp
   invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
   close the connection. After any other, the stream continues.
 * ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. A result that is
-  ``bytes`` is a map as MessagePack already. It is spliced in unchanged, and so are values of a result that are a
-  :class:`PackedList` or an :class:`EncodedText`: encoded data is never decoded only to be encoded again.
+  ``bytes`` is a map as MessagePack already. It is spliced in unchanged, and so are values of a result that are of
+  a class of :mod:`reeld.wire.encoded`: encoded data is never decoded only to be encoded again.
 
 The framings do no I/O.
 """
@@ -55,10 +55,10 @@ class Framing(Protocol):
         """Encode a push to the subscription with the number ``sub``."""
 
     def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
-        """Encode a result; its values may be :class:`PackedList`."""
+        """Encode a result; its values may be encoded already."""
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
         """Encode an error; ``None`` responds to an unreadable message."""
 
     def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
-        """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""
+        """Encode the push with the outcome of a ``call_async``; values of a result may be encoded already."""

@@ -18,7 +18,8 @@ from reel.base.strict_json import encode, parse
 from reel.base.values import REPLACING, clean_deep, is_clean
 from reel.wire.frames import MAX_MESSAGE, Frame, Id, InvalidFrame, Notification, Request, Response, too_large
 from reel.wire.msgpack_codec import unpack
-from reeld.wire.encoded import EncodedText, PackedList
+from reel.wire.short_messages import unpacked_all
+from reeld.wire.encoded import EncodedText, PackedList, PackedMessages
 from reeld.wire.shared_pushes import SharedPush, SharedPushes
 from reeld.wire.sizes import MAX_VALUES, UNCOUNTED_VALUES, memory_cost, too_many
 
@@ -278,6 +279,8 @@ def _opened(result: dict[str, Any] | bytes) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     if type(value) is PackedList:
         return [unpack(item) for item in value.items]
+    if type(value) is PackedMessages:
+        return unpacked_all(value.items)
     return str(value) if type(value) is EncodedText else value
 
 

@@ -7,12 +7,13 @@ from reel.base.errors import InvalidParams, ReelError, as_map
 from reel.base.values import REPLACING, clean_deep
 from reel.wire.frames import MAX_MESSAGE, Frame, Id
 from reel.wire.session import MessagePack, packer
+from reel.wire.short_messages import unabridged
 from reeld.wire.counting_reader import CountingReader
-from reeld.wire.encoded import EncodedText, PackedList
+from reeld.wire.encoded import EncodedText, PackedList, PackedMessages
 from reeld.wire.shared_pushes import SharedPush, SharedPushes
 
 # Types that are spliced in without encoding; any text may have the longest header.
-_SPLICED = frozenset({PackedList, EncodedText})
+_SPLICED = frozenset({PackedList, PackedMessages, EncodedText})
 _TEXT_HEADER = Struct(">BI")
 
 
@@ -24,6 +25,8 @@ class ServerMessagePack(SharedPushes, MessagePack):
         max_values: the most values in a message. Default: values are not counted, which saves some time.
         error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]`` that Neovim
             shows.
+
+    ``short_messages`` is whether the peer takes messages in short (:mod:`reel.wire.short_messages`).
     """
 
     name = "msgpack-rpc"
@@ -35,6 +38,7 @@ class ServerMessagePack(SharedPushes, MessagePack):
         if max_values is not None:
             self._reader = CountingReader(max_message, max_values)
         self.error_maps = error_maps
+        self.short_messages = False
         self.push_target: list[str] = []
         # What the daemon sends is UTF-8, whatever it was made from.
         self._packer = packer(REPLACING)
@@ -90,21 +94,23 @@ class ServerMessagePack(SharedPushes, MessagePack):
         )
 
     def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
-        """Encode a result; its values may be :class:`PackedList` and :class:`EncodedText`."""
+        """Encode a result; its values may be of any class of :mod:`reeld.wire.encoded`."""
         if isinstance(result, bytes):
             return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", result))
         if _SPLICED.isdisjoint(map(type, result.values())):
             return self._pack((1, request_id, None, result))
-        return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
+        spliced = self._spliced(result, short=self.short_messages)
+        return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *spliced))
 
-    def _spliced(self, result: dict[str, Any]) -> list[bytes | memoryview]:
+    def _spliced(self, result: dict[str, Any], *, short: bool = False) -> list[bytes | memoryview]:
         packer = self._packer
         parts: list[bytes | memoryview] = [packer.pack_map_header(len(result))]
         for key, value in result.items():
             parts.append(packer.pack(key))
-            if type(value) is PackedList:
+            if type(value) is PackedList or type(value) is PackedMessages:
+                usual = type(value) is PackedMessages and not short
                 parts.append(packer.pack_array_header(len(value.items)))
-                parts += value.items
+                parts += unabridged(value.items) if usual else value.items
             elif type(value) is EncodedText:
                 parts += (_TEXT_HEADER.pack(0xDB, len(value)), *value.parts)
             else:
@@ -118,7 +124,7 @@ class ServerMessagePack(SharedPushes, MessagePack):
         return self._pack((1, request_id, clean_deep(shown)[0], None))
 
     def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
-        """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""
+        """Encode the push with the outcome of a ``call_async``; values of a result may be encoded already."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
         result = [outcome] if isinstance(outcome, bytes) else self._spliced(outcome)

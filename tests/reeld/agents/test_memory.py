@@ -139,11 +139,11 @@ async def test_a_budget_for_all(opened: Open) -> None:
 
 async def test_a_budget_for_what_has_references(opened: Open) -> None:
     """What is added in exclusive jobs alone, such as an import, leaves memory as well."""
-    async with opened(memory=1 << 19) as client:
+    async with opened(memory=1 << 18) as client:
         for number in range(30):
             said = [{"role": "user", "content": "words " * 20, "ref": f"{number}-{part}"} for part in range(100)]
             await client.add("a", *said, create=True)
-            assert client.registry.residency.size <= 1 << 19
+            assert client.registry.residency.size <= 1 << 19  # it may grow by a milestone's entries between two looks
         assert 3000 == (await length(client, "a"))[0]
         assert (await client.replay("a")).matched
 

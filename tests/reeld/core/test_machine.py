@@ -8,11 +8,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from msgpack import unpackb
 
 from reel.base.errors import NothingToUndo
 from reel.reading.log_tree import LogTree
 from reel.said.records import message_from_record
+from reel.wire.short_messages import unpacked
 from reeld.core import commands
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
@@ -348,7 +348,7 @@ class Conversations(RuleBasedStateMachine):
         for row, state in self.states.items():
             entries = self.entries(row)
             read = [message_from_record(_record(entry)) for entry in entries]
-            messages = [unpackb(entry.message) for entry in entries if entry.message is not None]
+            messages = [unpacked(entry.message) for entry in entries if entry.message is not None]
 
             assert [message for message in read if message] == messages
             assert len(messages) == state.conversation.message_count

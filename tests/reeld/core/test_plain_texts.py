@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.base.errors import InvalidMessage
-from reel.said.records import read_row
 from reel.wire.msgpack_codec import unpack
 from reeld.core import commands
 from reeld.core.conversation import Conversation
-from reeld.core.events import Tools, pack_message, read
+from reeld.core.events import Tools
 from reeld.core.stage import Stage
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
@@ -42,12 +41,6 @@ def _rows(*elements: Any) -> Any:
 def test_a_plain_message_is_stored_as_any_other(message: dict[str, Any]) -> None:
     """A message of one text has the same row, or the same error, as it has beside an empty field."""
     assert _rows({**message, "provider_metadata": None}) == _rows(message)
-
-
-@given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.integers(0, 2**53))
-def test_a_plain_text_is_encoded_as_any_other(kind: str, text: str, seq: int, time: int) -> None:
-    """The message of a plain text is laid out as the encoder does it."""
-    assert pack_message(pack, read_row(kind, text, None), None, seq, time) == read(pack, kind, text, None, seq, time)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reel.base.strict_json import parse
-from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked
 from reeld.core.open_calls import OpenCall
 from reeld.formats.items.reading import ItemReader
 from reeld.formats.items.writing import write_items
@@ -21,7 +21,7 @@ def stored(name: str, items: Sequence[Json], open_calls: Iterable[OpenCall] | No
 
 def shown(messages: Iterable[Any]) -> list[Json]:
     """Return messages that were added as they go over the wire."""
-    return [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
+    return [unpacked(entry.message) for entry in entries_of(messages) if entry.message is not None]
 
 
 def written(name: str, messages: Iterable[Json]) -> list[Any]:

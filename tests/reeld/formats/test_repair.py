@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.wire.msgpack_codec import unpack
+from reel.wire.short_messages import unpacked
 from reeld.formats.model import PLACEHOLDER, HistorySettings
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.repair_state import RepairState
@@ -29,7 +29,7 @@ FOUND = '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'
 
 
 def repaired(*messages: Any, name: str = "anthropic", has: frozenset[str] | None = None) -> Repaired:
-    found = [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
+    found = [unpacked(entry.message) for entry in entries_of(messages) if entry.message is not None]
     return repair(found, RepairState(), FORMATS[name], None, HistorySettings(tools=has))
 
 
@@ -177,7 +177,7 @@ def test_calls_with_one_id_in_a_turn_get_different_ids() -> None:
 def test_a_renamed_tool_is_kept_in_the_state() -> None:
     """The state maps the name that is sent to the given one."""
     memory = RepairState()
-    messages = [unpack(entry.message or b"") for entry in entries_of(["Hi", model(call(name="a.b"))])]
+    messages = [unpacked(entry.message or b"") for entry in entries_of(["Hi", model(call(name="a.b"))])]
     found = repair(messages, memory, FORMATS["anthropic"], None, HistorySettings())
 
     assert {"a.b"} == set(memory.tool_names.values())

@@ -108,6 +108,38 @@ async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
     } == found[4][0]
 
 
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        ({}, dict),
+        ({"features": []}, dict),
+        ({"features": ["telepathy"]}, dict),
+        ({"features": ["telepathy", "short_messages"]}, list),
+    ],
+)
+async def test_messages_in_short(connect: Connect, client: dict[str, Any], expected: type) -> None:
+    """Messages are in short for a client that says that it knows this, until it says something else of itself."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.ask(("hello", {"client": client}), ("add", "demo", "hi", True), ("hello", {}))
+        await peer.send(packb([0, 9, "messages", ["demo"]]) + packb([0, 10, "hello", [{"client": {}}]]))
+        await peer.send(packb([0, 11, "messages", ["demo"]]))
+        await peer.stream.send_eof()
+        found = {reply[1]: reply[3] for reply in unpacked(await peer.rest()) if reply[1] in {9, 11}}
+
+    assert expected is type(found[9]["messages"][0])
+    assert dict is type(found[11]["messages"][0])
+
+
+@pytest.mark.parametrize("features", ["short_messages", [1], {"short_messages": True}, 1])
+async def test_features_that_are_no_names(connect: Connect, features: Any) -> None:
+    """A client's features are a list of names."""
+    with anyio.fail_after(PATIENCE):
+        (refused,) = await connect().ask(("hello", {"client": {"features": features}, "errors": "map"}))
+
+    assert "invalid_params: client: its features: expected a list of strings" == str(refused)
+
+
 async def test_the_name_of_the_client_is_noted(connect: Connect) -> None:
     """Each event names the client as in hello, or none."""
     with anyio.fail_after(PATIENCE):

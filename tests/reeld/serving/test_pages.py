@@ -6,9 +6,10 @@ from typing import Any
 
 import anyio
 import pytest
-from msgpack import unpackb
+from msgpack import packb, unpackb
 
 from reel.wire.msgpack_codec import packer
+from reel.wire.short_messages import unpacked
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile
@@ -44,7 +45,7 @@ async def seqs(store: Store, conversation: Conversation, **window: Any) -> tuple
     """Return the seqs on a page, and whether there are more."""
     shown = view_of(PROFILE, conversation, 9, conversation.tip)
     page = await read_page(store, shown, Window(**window), LongWork().in_turn)
-    return [unpackb(item)["seq"] for item in page[window.get("view", "messages")].items], page["more"]
+    return [unpacked(item)["seq"] for item in page[window.get("view", "messages")].items], page["more"]
 
 
 TEN = Conversation([entry(seq) for seq in range(1, 11)])
@@ -100,7 +101,7 @@ async def test_nothing_follows_but_records_without_a_message(store: Store) -> No
 
 async def test_bytes_of_a_page(store: Store) -> None:
     """A page has as many entries as fit, and one at least."""
-    size = len(TEN.entries[0].message or b"")
+    size = len(packb(unpacked(TEN.entries[0].message or b"")))
 
     assert ([1, 2, 3], True) == await seqs(store, TEN, max_bytes=3 * size)
     assert ([1, 2], True) == await seqs(store, TEN, max_bytes=3 * size - 1)
@@ -130,7 +131,7 @@ async def test_an_earlier_state(store: Store) -> None:
     """A page of an earlier state is cut from what is in memory, with the prompt of that time."""
     shown = await read_page(store, view_of(PROFILE, MIXED, 2, 20), Window(), LongWork().in_turn)
 
-    assert ([2], "1") == ([unpackb(item)["seq"] for item in shown["messages"].items], shown["system"])
+    assert ([2], "1") == ([unpacked(item)["seq"] for item in shown["messages"].items], shown["system"])
 
 
 WINDOWS = [

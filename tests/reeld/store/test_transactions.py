@@ -10,10 +10,11 @@ from zlib import crc32
 
 import anyio
 import pytest
-from msgpack import packb, unpackb
+from msgpack import packb
 
 from reel.base.errors import Exists, Internal, ReelError, Storage
 from reel.wire.msgpack_codec import packer
+from reel.wire.short_messages import unpacked
 from reeld.core.events import Origin
 from reeld.core.state import Source
 from reeld.store import history, queries, transactions
@@ -89,7 +90,7 @@ async def test_events_with_an_origin_among_others(store: Store, path: str) -> No
 
     assert sent == [time for (time,) in query(path, "SELECT sent FROM events WHERE seq > 1 ORDER BY id")]
     assert sent == [entry.origin and entry.origin.sent for entry in state.conversation.entries]
-    assert sent == [unpackb(entry.message or b"").get("sent") for entry in state.conversation.entries]
+    assert sent == [unpacked(entry.message or b"").get("sent") for entry in state.conversation.entries]
     assert [made.origin for made in events] == [
         logged.event.origin for logged in await store.read_long(history.after, 1, 1, 99, 9999, packer())
     ]

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Any
 
-from reel.wire.msgpack_codec import packer, unpack
+from reel.wire.msgpack_codec import packer
+from reel.wire.short_messages import unpacked
 from reeld.agents.adding import Addition
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
@@ -63,8 +64,7 @@ def _element(row: Row) -> dict[str, Any]:
     message, _ = read(packer(), row.kind, row.content, row.data_json, 0, 0)
     if message is None:
         return {"kind": row.kind, "content": row.content, "data_json": row.data_json}
-    said: dict[str, Any] = unpack(message)
-    return {name: value for name, value in said.items() if name not in ("seq", "time")}
+    return {name: value for name, value in unpacked(message).items() if name not in ("seq", "time")}
 
 
 def load(services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Load) -> Deferred:

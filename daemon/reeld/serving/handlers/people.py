@@ -7,6 +7,7 @@ from reel.reading.approvals import KINDS, MESSAGES, NEWEST, asked_for, looked_at
 from reel.reading.facts import facts as as_lines
 from reel.reading.fullness import COUNTS, MOST, Fullness, counted_in, fullness
 from reel.wire.msgpack_codec import packer, unpack
+from reel.wire.short_messages import unpacked
 from reeld.agents.agent import Agent
 from reeld.agents.asking import look
 from reeld.core.events import Entry
@@ -50,7 +51,7 @@ async def _context(services: Services, agent: Agent) -> Fullness:
         counted = counted.unless_again(first)
 
     def measured(entries: Iterable[Entry]) -> Fullness:
-        later = (unpack(entry.message) for entry in entries if entry.message is not None)
+        later = (unpacked(entry.message) for entry in entries if entry.message is not None)
         return fullness(counted, later, shown.system, {})
 
     window = Window(since=counted.seq, last=MOST)
@@ -63,13 +64,13 @@ async def waits_for(services: Services, agent: Agent) -> str:
     def at(state: State) -> tuple[View, list[tuple[str, str]]]:
         return now(state), [(call.id, call.name) for call in state.conversation.open_calls]
 
-    def unpacked(entries: Iterable[Entry]) -> list[Any]:
-        return [unpack(entry.message) for entry in entries if entry.message is not None]
+    def said(entries: Iterable[Entry]) -> list[Any]:
+        return [unpacked(entry.message) for entry in entries if entry.message is not None]
 
     shown, calls = await look(services.registry, agent, at)
     in_thread = services.long_work.in_thread
     window = Window(last=MESSAGES if calls else 1)
-    newest = await read_entries(services.store, shown, window, is_message, unpacked, in_thread)
+    newest = await read_entries(services.store, shown, window, is_message, said, in_thread)
     since = looked_at_after(newest[-1]["seq"] if newest else 0)
     asked = params.History(kinds=[*KINDS], inherited=True, last=NEWEST, live=True, since=since)
     found = await services.store.read_long(log.history, agent.row, shown.profile.head, asked, packer())

@@ -5,7 +5,7 @@ from functools import partial
 
 from reel.base.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.version import PROTOCOL, __version__
-from reel.wire.frames import MAX_ELEMENTS
+from reel.wire.frames import MAX_ELEMENTS, SHORT_MESSAGES
 from reeld.agents.agent import Agent
 from reeld.agents.asking import look
 from reeld.agents.jobs import Read
@@ -35,7 +35,8 @@ def hello(services: Services, call: Call, asked: params.Hello) -> Result:
             max=PROTOCOL,
         )
     client = asked.client or {}
-    call.peer.introduce(ClientInfo(client.get("name"), client.get("version"), asked.errors, asked.notify))
+    takes_short = None if asked.client is None else SHORT_MESSAGES in client.get("features", ())
+    call.peer.introduce(ClientInfo(client.get("name"), client.get("version"), asked.errors, asked.notify, takes_short))
     return {
         "server": {"name": "reeld", "version": __version__, "pid": os.getpid()},
         "protocol": PROTOCOL,
@@ -69,6 +70,7 @@ def hello(services: Services, call: Call, asked: params.Hello) -> Result:
             "prune",
             "gone",
             "tokens",
+            SHORT_MESSAGES,
         ],
         "limits": {
             "message": call.peer.limits.message,

@@ -1,0 +1,88 @@
+"""Messages in short, as the daemon keeps them, and sends them to clients that know this form.
+
+A message that is nothing but a text is a list, ``[role, time, seq, text]``, with a map of the fields that it has beside
+these behind it, if there are any. Its usual form is three maps and a list: making it of the short one takes half the
+time of decoding it, and most of what is said is nothing but a text. All other messages have their usual form.
+"""
+
+from __future__ import annotations
+
+from reel.base.light_typing import TYPE_CHECKING
+from reel.wire.msgpack_codec import packed, packer, unpack, unpack_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+# What a list of four values begins with, and one of five.
+BEGINNING, LONGER_BEGINNING = b"\x94", b"\x95"
+_SHORT, _LONGER = BEGINNING[0], LONGER_BEGINNING[0]
+# How many bytes shorter than in its usual form a message is, and one with more fields: their names, and what is around
+# them.
+_SAVED, _SAVED_OF_LONGER = 58, 57
+_pack = packer()
+# The usual form of a text, by where its role ends in the short one: what is before the text.
+_HEADS = {
+    1 + len(_pack(role)): b"".join(
+        (b"\x85", *map(_pack, ("role", role, "content")), b"\x91\x82", *map(_pack, ("type", "text", "text")))
+    )
+    for role in ("user", "assistant")
+}
+_BEFORE_SEQ, _BEFORE_TIME = b"".join(map(_pack, ("provider_metadata", {}, "seq"))), _pack("time")
+# The first byte of the role "user", and where both roles end.
+_USER, _AFTER_USER, _AFTER_ASSISTANT = _pack("user")[0], *_HEADS
+# What a time begins with that has so many bytes, as all have since February 1970; and how many bytes a number has that
+# begins so, if it is not one.
+_TIME, _TIME_SIZE = 0xCF, 9
+_SIZES = {0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
+
+
+def spread(messages: list[Any]) -> list[Any]:
+    """Give decoded messages their usual form, in their list: each short one is gone before the next one is made."""
+    for place, message in enumerate(messages):
+        if type(message) is list:
+            messages[place] = said = {
+                "role": message[0],
+                "content": [{"type": "text", "text": message[3]}],
+                "provider_metadata": {},
+                "seq": message[2],
+                "time": message[1],
+            }
+            for more in message[4:]:
+                said |= more
+    return messages
+
+
+def unpacked(message: bytes) -> Any:
+    """Decode a message that is kept."""
+    return spread([unpack(message)])[0]
+
+
+def unpacked_all(messages: Sequence[bytes]) -> list[Any]:
+    """Decode messages that are kept."""
+    return spread(unpack_all(messages))
+
+
+def unabridged(messages: Iterable[bytes]) -> list[bytes]:
+    """Return messages that are kept in their usual form, still encoded."""
+    return [_unabridged(message) if message[0] in {_SHORT, _LONGER} else message for message in messages]
+
+
+def _unabridged(message: bytes) -> bytes:
+    at = _AFTER_USER if message[1] == _USER else _AFTER_ASSISTANT
+    if message[0] == _LONGER or message[at] != _TIME:
+        return packed(unpacked(message))
+    seq = at + _TIME_SIZE
+    text = seq + _SIZES.get(message[seq], 1)
+    return b"".join((_HEADS[at], message[text:], _BEFORE_SEQ, message[seq:text], _BEFORE_TIME, message[at:seq]))
+
+
+def size(message: bytes) -> int:
+    """Return how many bytes a message that is kept has in its usual form."""
+    begin = message[0]
+    return len(message) + (_SAVED if begin == _SHORT else _SAVED_OF_LONGER if begin == _LONGER else 0)
+
+
+def at_most(messages: Sequence[bytes]) -> int:
+    """Return how many bytes messages that are kept have at most in their usual form, in a fifth of the time."""
+    return sum(map(len, messages)) + _SAVED * len(messages)
