@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
 # Some modules of the daemon are imported when they are first needed; after an update they may be newer than the others.
 UPDATED = "reeld was updated while it was running; restart it with: reel stop; reel start"
 _NAME = "reeld"
+_VERSION = Path(__file__).resolve().parent.parent / "version.py"
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent.parent
 # The files by which pipx and uv know the environment of a program, and the command that installs into it again.
 _TOOLS = {"pipx_metadata.json": ("pipx", "install", "--force"), "uv-receipt.toml": ("uv", "tool", "install", "--force")}
+
+
+def was_updated() -> bool:
+    """Return whether another version is installed than the one that runs, or none any more."""
+    try:
+        text = _VERSION.read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return f'"{__version__}"' not in text
 
 
 def install_command(extra: str = "") -> str:

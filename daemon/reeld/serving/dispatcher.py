@@ -19,7 +19,7 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from reel.base.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown, no_memory
-from reel.base.installation import UPDATED
+from reel.base.installation import UPDATED, was_updated
 from reel.wire.frames import Id
 from reel.wire.msgpack_codec import unpack
 from reeld.agents.agent import Agent
@@ -264,7 +264,7 @@ class Dispatcher:
             error = no_memory()
         elif not isinstance(error, ReelError):
             log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
-            error = Internal(UPDATED if isinstance(error, ImportError) else _BUG)
+            error = Internal(UPDATED if isinstance(error, ImportError) or was_updated() else _BUG)
         call.answer(error)
 
     def settle(self, call: Call, outcome: Outcome) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import reel
-from reel.base.installation import install_command
+from reel.base import installation
+from reel.base.installation import install_command, was_updated
+from reel.version import __version__
 
 _CHECKOUT = Path(reel.__file__).parent.parent.parent
 _FROM = {
@@ -27,6 +29,17 @@ _FROM = {
 _CODE = (
     "import sys; sys.prefix = {prefix!r}; from reel.base.installation import install_command as f; print(f({extra!r}))"
 )
+
+
+def test_another_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is installed is compared with what runs; if it is gone, it was updated or removed."""
+    found = [was_updated()]
+    for text in (f'__version__ = "{__version__}"\n', '__version__ = "99.1"\n', None):
+        monkeypatch.setattr(installation, "_VERSION", tmp_path / "version.py" if text else tmp_path / "gone")
+        (tmp_path / "version.py").write_text(text or "")
+        found.append(was_updated())
+
+    assert [False, False, True, True] == found
 
 
 def advice(site: Path, origin: Mapping[str, object] | None, installer: str = "pip", extra: str = "zstd") -> str:

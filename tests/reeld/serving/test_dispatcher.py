@@ -8,7 +8,9 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
+from reel.base import installation
 from reel.base.errors import Busy, Internal, InvalidParams, MethodNotFound, NotFound, ReelError, Storage
+from reel.version import __version__
 from reeld.protocol.signature import Signature
 from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
 from reeld.serving.dispatcher import Dispatcher
@@ -218,9 +220,13 @@ async def test_a_bug_wherever_it_is_raised(caller: Caller, method: str, caplog: 
 
 
 @pytest.mark.usefixtures("methods", "caplog")
-async def test_an_update_below_a_daemon_that_runs(caller: Caller) -> None:
+@pytest.mark.parametrize(("method", "running"), [("updated", __version__), ("bug", "0.0.1")])
+async def test_an_update_below_a_daemon_that_runs(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, method: str, running: str
+) -> None:
     """If a handler's modules do not fit those that are loaded, the answer says to restart the daemon."""
-    caller.submit("updated")
+    monkeypatch.setattr(installation, "__version__", running)
+    caller.submit(method)
     ((_, error),) = await caller.wait(1)
 
     assert isinstance(error, Internal)
