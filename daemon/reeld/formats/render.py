@@ -29,11 +29,12 @@ from reeld.formats.render_state import RenderState, ServerState
 from reeld.formats.repair import COMPACTED, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 from reeld.formats.top import top_digest
-from reeld.protocol.converters import MAX_LABEL
 
 _METADATA = "provider_metadata"
 # The stop reason of a turn that the provider wants to continue (rule A11).
 _PAUSED = "pause_turn"
+# Characters of a model's name, as of the parameter ``model``.
+_LONGEST_MODEL = 256
 # How many messages are repaired at a time: so few that what is made of them is gone before the garbage collector of the
 # daemon looks at it (:mod:`reeld.memory`), and so many that it costs nothing that each batch repairs its last exchange
 # again. With 60, a first rendering took up to 6 % longer; with 500, at most 1 % less.
@@ -148,8 +149,9 @@ def _extra(request: RenderRequest, target: Format) -> Json:
             why = "comes from the conversation and cannot be overridden"
             raise InvalidParams(f"extra.{key}: {why}", field=f"extra.{key}")
     model = extra.get("model")
-    if type(model) is str and len(model) > MAX_LABEL:
-        raise InvalidParams(f"extra.model: must have at most {MAX_LABEL} characters, has {len(model)}", field="extra")
+    if type(model) is str and len(model) > _LONGEST_MODEL:
+        told = f"must have at most {_LONGEST_MODEL} characters, has {len(model)}"
+        raise InvalidParams(f"extra.model: {told}", field="extra")
     if model is not None and (type(model) is not str or request.model not in (None, model)):
         raise InvalidParams(f"extra.model: {model!r} is not the requested model {request.model!r}", field="extra")
     return extra

@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
+from reel.base.remembering import remembering
 from reel.base.strict_json import Json
 from reel.providers.json_values import arguments_as_object, load_sendable
 from reel.providers.openai_responses import CALL_KINDS, OUTPUT_KINDS
-from reeld.core.remembering import remembering
 from reeld.formats.fields import Shape, shapes_of, stripped
 from reeld.formats.naming import sent_name
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import anyio
 
+from reel.base import remembering
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
 from reeld.agents import erasing
@@ -15,7 +16,6 @@ from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.notice import PassOptions, forget_rules
 from reeld.backups.remains import remove_workplace
-from reeld.core import remembering
 from reeld.core.commands import not_found
 from reeld.protocol import params
 from reeld.serving.call import Call, Deferred, Result, Services

@@ -14,12 +14,12 @@ from typing import Any
 import anyio
 import pytest
 
+from reel.base import remembering
 from reel.base.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
 from reel.base.strict_json import encode
 from reel.said.formats import FORMATS
 from reel.wire.msgpack_codec import packer
 from reeld.agents import erasing
-from reeld.core import remembering
 from reeld.core.milestones import STEP
 from reeld.core.redaction import Redaction
 from reeld.serving.call import Services

@@ -2,7 +2,7 @@
 
 import re
 
-from reeld.core import remembering
+from reel.base import remembering
 
 
 def test_what_is_remembered() -> None:
