@@ -8,7 +8,7 @@ before a message is stored.
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from langchain_core.messages import (
@@ -271,18 +271,12 @@ def kept_from(serde: SerializerProtocol, item: Json) -> Kept:
         name, given = item.get("class"), item.get("fields")
         if type(name) is str and type(given) is dict and name in _CLASSES:
             fields = {**_empty(name), **given}
-            if not _are_simple(tuple(given), tuple(map(type, given.values()))):
+            if not all(_SIMPLE.get(field) is type(value) for field, value in given.items()):
                 _require_valid(name, fields)
             return Kept(serde, _CLASSES[name], fields)
         if "typed" in item and isinstance(values.loaded(serde, item["typed"]), BaseMessage | dict):
             return Kept(serde, None, None, values.read(item["typed"]))  # a dict stands for a class that is not allowed
     raise NotAValue(f"no message: {str(item)[:100]}")
-
-
-@lru_cache
-def _are_simple(fields: Sequence[str], kinds: Sequence[type]) -> bool:
-    """Whether any message can have fields of these types."""
-    return all(_SIMPLE.get(field) is kind for field, kind in zip(fields, kinds, strict=True))
 
 
 def _require_valid(name: str, fields: Json) -> None:
