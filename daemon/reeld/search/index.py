@@ -88,10 +88,10 @@ def remove(path: str) -> None:
 
 
 def _is_anothers(path: str) -> bool:
-    """Return whether another program has made a file; one that is no database is taken for a damaged index.
+    """Return whether another program has made a file; what is damaged is taken for an index, by its name.
 
     Raises:
-        OSError: nobody knows, because the file is locked or cannot be read.
+        OSError: nobody knows, because the file is locked or cannot be opened.
     """
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -102,7 +102,7 @@ def _is_anothers(path: str) -> bool:
         with closing(sqlite3.connect(uri_of(path, "ro"), uri=True, timeout=0)) as connection:
             return _application(connection) not in (None, APPLICATION_ID)
     except sqlite3.Error as error:
-        if is_damage(error):
+        if is_damage(error) or error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_IOERR:
             return False
         raise OSError(None, str(error), path) from error
 
