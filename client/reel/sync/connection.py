@@ -12,7 +12,7 @@ from reel.base.light_typing import TYPE_CHECKING
 from reel.daemon.peer import connect_within, require_trusted
 from reel.requests import greeting
 from reel.requests.calls import require_size
-from reel.wire.frames import MAX_REPLY, RECEIVED, InvalidFrame, Response
+from reel.wire.frames import MAX_REPLY, RECEIVED, RECEIVED_AMID, InvalidFrame, Response
 from reel.wire.session import MessagePack
 
 if TYPE_CHECKING:
@@ -235,10 +235,10 @@ class Connection:
         """
         from reel.base.garbage import uncollected  # noqa: PLC0415 - the replies of a short command come whole
 
-        result = None
+        result, room = None, memoryview(bytearray(RECEIVED_AMID))
         with uncollected():
             while result is None and self._framing.is_amid:
-                result = self._result_in(self.receive(deadline))
+                result = self._result_in(self.receive(deadline, room))
         return result
 
     def send(self, request: bytes, deadline: Deadline) -> None:
@@ -251,19 +251,19 @@ class Connection:
             self.close()
             raise
 
-    def receive(self, deadline: Deadline) -> list[Response]:
-        """Wait for bytes from the daemon; return the responses that they complete."""
+    def receive(self, deadline: Deadline, room: memoryview | None = None) -> list[Response]:
+        """Wait for bytes from the daemon, for which there may be room; return the responses that they complete."""
         try:
-            return self._read(deadline.left())
+            return self._read(deadline.left(), room)
         except BaseException:
             self.close()
             raise
 
-    def _read(self, left: float | None) -> list[Response]:
+    def _read(self, left: float | None, room: memoryview | None = None) -> list[Response]:
         self._limit(left)
         if self._wait is not None:
             self._wait(self._socket.fileno(), left)
-        data = self._socket.recv(RECEIVED)
+        data = self._socket.recv(RECEIVED) if room is None else room[: self._socket.recv_into(room)]
         if not data:
             raise EOFError("connection closed")
         frames = self._framing.feed(data)

@@ -20,6 +20,9 @@ MAX_ELEMENTS = 1 << 16
 # How many bytes are read from a socket at a time. From 128 KiB on, malloc asks the kernel for memory and gives it back
 # each time: a small add took the client 190 to 235 us of processor time with 256 KiB, and 125 to 175 with this.
 RECEIVED = 1 << 16
+# How many at a time of a reply whose beginning has arrived, into memory that is asked for once: about as much as a
+# socket holds.
+RECEIVED_AMID = 1 << 18
 # The feature of a client that takes messages in short (:mod:`reel.wire.short_messages`), and of a daemon that has them.
 SHORT_MESSAGES = "short_messages"
 # The id of a request. A response repeats it unchanged. MessagePack-RPC has only integers.

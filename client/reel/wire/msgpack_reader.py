@@ -100,7 +100,7 @@ class MessageReader:
         self._lost = True
         self._pieces = None
 
-    def feed(self, data: bytes) -> list[Frame]:
+    def feed(self, data: bytes | memoryview) -> list[Frame]:
         """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
         frames: list[Frame] = []
         if self._lost:
@@ -110,7 +110,7 @@ class MessageReader:
             self._read_pieces(memoryview(data)[done:], frames)
         return frames
 
-    def _read_whole(self, data: bytes, frames: list[Frame]) -> int:
+    def _read_whole(self, data: bytes | memoryview, frames: list[Frame]) -> int:
         """Read complete messages; return where the first incomplete or invalid one begins."""
         try:
             decoder = _idle.pop()

@@ -34,7 +34,7 @@ class MessagePack:
         # The encoder of calls, made by the first one. A client sends what it got: the daemon replaces and counts.
         self._pack_call: Callable[[Any], bytes] | None = None
 
-    def feed(self, data: bytes) -> list[Frame]:
+    def feed(self, data: bytes | memoryview) -> list[Frame]:
         """Process received bytes; return the frames that they complete, in order. A fatal frame is the last one."""
         return self._reader.feed(data)
 
