@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What a list of four values begins with, and one of five.
 BEGINNING, LONGER_BEGINNING = b"\x94", b"\x95"
 _SHORT, _LONGER = BEGINNING[0], LONGER_BEGINNING[0]
+# How many values are nothing but the text.
+_FOUR = 4
 # How many bytes shorter than in its usual form a message is, and one with more fields: their names, and what is around
 # them.
 _SAVED, _SAVED_OF_LONGER = 58, 57
@@ -41,15 +43,17 @@ def spread(messages: list[Any]) -> list[Any]:
     """Give decoded messages their usual form, in their list: each short one is gone before the next one is made."""
     for place, message in enumerate(messages):
         if type(message) is list:
+            role, time, seq, text = message if len(message) == _FOUR else message[:_FOUR]
+            content = [{"type": "text", "text": text}]
             messages[place] = said = {
-                "role": message[0],
-                "content": [{"type": "text", "text": message[3]}],
+                "role": role,
+                "content": content,
                 "provider_metadata": {},
-                "seq": message[2],
-                "time": message[1],
+                "seq": seq,
+                "time": time,
             }
-            for more in message[4:]:
-                said |= more
+            if len(message) > _FOUR:
+                said |= message[_FOUR]
     return messages
 
 
