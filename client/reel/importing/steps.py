@@ -168,6 +168,8 @@ class Counts:
         # told what became of these.
         self.line = 0
         self.lines: list[int] = []
+        # Where that line ends, in bytes of the source.
+        self.position = 0
         # By the name of the rule.
         self.ignored: Counter[str] = Counter()
         # By their type.

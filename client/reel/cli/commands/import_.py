@@ -26,6 +26,7 @@ from reel.cli.screen.output import Line
 from reel.daemon.address import state_directory
 from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
+from reel.importing.adding.batches import batches
 from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
@@ -156,10 +157,11 @@ def _dry_run(history: History, masking: Masking) -> Totals:
         reading = history.tool.open(source)
         part, said = "", Counter[str]()
         try:
-            for step in masking.steps(reading.steps()):
-                if isinstance(step, About):
-                    part = step.part
-                said[part] += isinstance(step, Said | Compacted)
+            for batch in batches(reading):
+                for step in masking.steps(batch):
+                    if isinstance(step, About):
+                        part = step.part
+                    said[part] += isinstance(step, Said | Compacted)
         except OSError as error:
             totals.incomplete += 1
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))

@@ -109,20 +109,21 @@ class Conversation:
                     raise
 
     def _take(self, step: Step) -> None:
-        if isinstance(step, Back | Middle | Compacted):
-            self._opening = None
         match step:
-            case About():
-                self.writer.describing.take(step)
             case Said():
                 self._say(step)
             case Kept():
                 self._keep(step)
+            case About():
+                self.writer.describing.take(step)
             case Back():
+                self._opening = None
                 self._at = self._end_of(step.to) if step.to else self._base
             case Middle():
+                self._opening = None
                 self._at = self._end_of(step.after, self.log.tip)
             case Compacted():
+                self._opening = None
                 self._compact(step)
 
     def _end_of(self, ref: str, unknown: int | None = None) -> int | None:

@@ -11,6 +11,7 @@ from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Re
 from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
+from reel.importing.adding.batches import batches
 from reel.importing.adding.conversation import Conversation
 from reel.importing.adding.grouping import Grouping
 from reel.importing.adding.log import is_of_prune
@@ -198,10 +199,11 @@ class Importer:
         skipped: set[str] = set()
         readable, accounting = True, Accounting()
         try:
-            for step in self._masking.steps(reading.steps()):
-                if isinstance(step, About):
-                    current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
-                accounting.take(reading.counts, step, LEFT_ALONE if current is None else _outcome(current, step))
+            for batch in batches(reading):
+                for step in self._masking.steps(batch):
+                    if isinstance(step, About):
+                        current = self._conversation(tool, conversations, skipped, source, step, careful=careful)
+                    accounting.take(reading.counts, step, LEFT_ALONE if current is None else _outcome(current, step))
         except OSError as error:
             # Rights or a missing module, perhaps: the next import may be able to read it.
             readable = False

@@ -6,7 +6,7 @@ is known again whatever was done with it: its ``ref``, and where words are compa
 
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any, TypeAlias
 
@@ -53,9 +53,9 @@ class Masking:
         """How many different secrets were seen, by their kinds."""
         return Counter(kind for kind, _ in self._seen)
 
-    def steps(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """Yield steps without their secrets, or as they are."""
-        return steps if self._mode == "keep" else map(self._step, steps)
+    def steps(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Return steps without their secrets, or as they are."""
+        return steps if self._mode == "keep" else [*map(self._step, steps)]
 
     def event(self, event: Json) -> Json:
         """Return an event of a log without its secrets, or as it is."""

@@ -139,7 +139,9 @@ class Recognition:
             ref: the id of the part that ends with them, if it is finished.
             blocks: the blocks.
         """
-        places = self._log.unfinished_of(id_before_number(ref)) if self._log.unfinished else []
+        if not self._log.unfinished:
+            return None
+        places = self._log.unfinished_of(id_before_number(ref))
         said = _comparable(blocks) if places else []
         same = (place for place in places if self._is_same(said, self.stored([place])[-len(blocks) :], place))
         return next(same, None)

@@ -237,7 +237,7 @@ class JsonLines(ABC):
             if not line.complete and not is_whole(line):
                 break
             self._line, self._position = line.number, line.end
-            self.counts.line = line.number
+            self.counts.line, self.counts.position = line.number, line.end
             records = self._parse(line)
             if not records and (line.data.strip(_NOTHING) or (line.length and not line.data)):
                 self.miss(line)

@@ -34,7 +34,7 @@ def fingerprint(_secret: str) -> str:
 
 def masked(step: Any) -> Any:
     """Return a step as an import masks it."""
-    (made,) = Masking("mask", fingerprint).steps(iter([step]))
+    (made,) = Masking("mask", fingerprint).steps([step])
     return made
 
 
@@ -93,11 +93,11 @@ def test_secrets_are_counted() -> None:
     steps = [said({"type": "text", "text": text}) for text in (GITHUB, f"again {GITHUB}", PASSWORD)]
     counted = {mode: Masking(mode, fingerprint) for mode in ("mark", "mask", "keep")}
     for masking in counted.values():
-        list(masking.steps(iter(steps)))
+        masking.steps(steps)
 
     both = {"github-token": 1, "password": 1}
     assert {"mark": both, "mask": both, "keep": {}} == {mode: dict(one.found) for mode, one in counted.items()}
-    assert steps == list(counted["mark"].steps(iter(steps)))
+    assert steps == counted["mark"].steps(steps)
 
 
 class Imports:

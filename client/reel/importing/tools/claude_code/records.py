@@ -198,17 +198,10 @@ def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
         return Record(uuid, parent, kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
     made = anthropic_blocks(message.get("content"), refusals, model)
     blocks = [fitting(block, "assistant", refusals) for block in made]
-    answer = text_in(message, "id")
-    metadata: dict[str, Any] = {"provider": PROVIDER}
-    metadata |= {
-        name: value
-        for name, value in (
-            ("model", model),
-            ("response_id", answer),
-            ("finish_reason", text_in(message, "stop_reason")),
-        )
-        if value
-    }
+    answer, reason = text_in(message, "id"), text_in(message, "stop_reason")
+    metadata = _told(model, answer)
+    if reason:
+        metadata["finish_reason"] = reason
     said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
     return Record(uuid, parent, said, answer=answer or uuid, usage=_usage(found, answer or uuid, sent, line))
 
@@ -229,9 +222,18 @@ def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None
     message = map_in(found, "message")
     if not (usage := map_in(message, "usage")):
         return None
-    known = {"provider": PROVIDER, "model": text_in(message, "model"), "response_id": text_in(message, "id")}
-    data = {**{name: value for name, value in known.items() if value}, "usage": usage}
+    data = {**_told(text_in(message, "model"), text_in(message, "id")), "usage": usage}
     return Kept("usage", _usage_ref(answer, text_in(found, "requestId")), None, data, sent, line)
+
+
+def _told(model: str, answer: str) -> Json:
+    """Return what is known of an answer."""
+    told = {"provider": PROVIDER}
+    if model:
+        told["model"] = model
+    if answer:
+        told["response_id"] = answer
+    return told
 
 
 @lru_cache(maxsize=16)  # each of the records of an answer says it again
