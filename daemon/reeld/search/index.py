@@ -119,6 +119,11 @@ def is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
+def is_locked(error: Exception) -> bool:
+    """Return whether an error says that another program has locked the file."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
 def path_for(directory: str, identity: str) -> str:
     """Return the path of the index for a database on a server, from the id of that database."""
     return f"{directory}/search-{identity}.db"

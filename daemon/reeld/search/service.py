@@ -43,8 +43,8 @@ _DELAY = 0.2
 _CALM = 0.1
 # Seconds for which it is waited for before it is said that nobody knows yet which events it has.
 _MOMENT = 1.0
-# Seconds until the log on a server that restarts is tried again.
-_SERVER_RETRY = 2.0
+# Seconds until what others keep for a moment is tried again: the log on a server that restarts, a file that is locked.
+_SOON = 2.0
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
 # Two, so that a search does not wait for one that takes FTS5 long.
@@ -131,7 +131,7 @@ class Search:
             except (LogError, NoRoomError) as error:
                 self._fail(error.message)
                 is_server = isinstance(error, LogError) and not self._store.is_file
-                await anyio.sleep(_SERVER_RETRY if is_server else _RETRY)
+                await anyio.sleep(_SOON if is_server else _RETRY)
             except ImportError:
                 self._fail(UPDATED)
                 await anyio.sleep(_RETRY)
@@ -143,7 +143,7 @@ class Search:
                     await self._build_again(f"is damaged ({error})")
                 else:
                     self._fail(f"{self.path} cannot be used: {error}")
-                    await anyio.sleep(_RETRY)
+                    await anyio.sleep(_SOON if index.is_locked(error) else _RETRY)
 
     async def _build_again(self, reason: str) -> None:
         """Remove the index, so that it is rebuilt; first wait if it was built recently."""

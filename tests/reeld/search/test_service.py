@@ -10,13 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
 import anyio
 import pytest
 
 from reel.base.errors import Storage
 from reel.base.installation import UPDATED
+from reeld.search import service
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.service import Search, _interruptible
+from reeld.store import connection_thread
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, write
@@ -205,6 +208,31 @@ async def test_an_index_that_cannot_be_removed(tmp_path: Path, monkeypatch: pyte
 
     assert (False, "the search index still has traces of what was erased") == (is_clean, problem)
     assert store.eraser.problem is None
+
+
+async def test_an_index_that_is_locked_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searching works again soon after another program has let it go."""
+    connect = connection_thread._connect
+
+    async def connect_without_waiting(uri: str) -> aiosqlite.Connection:
+        connection = await connect(uri)
+        await connection.execute("PRAGMA busy_timeout = 0")
+        return connection
+
+    monkeypatch.setattr(connection_thread, "_connect", connect_without_waiting)
+    monkeypatch.setattr(service, "_SOON", 0.001)
+    monkeypatch.setattr(service, "_RETRY", 1e9)
+    async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
+        search = Search(store)
+        with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE), pytest.raises(Storage, match="database is locked"):
+                await search.opened()
+        with anyio.fail_after(PATIENCE):
+            while search.problem is not None:
+                await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
 
 
 async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
