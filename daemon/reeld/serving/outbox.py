@@ -19,8 +19,9 @@ from anyio.abc import ByteStream, SocketAttribute
 
 from reeld.serving.flow import Limits, Traffic, do_nothing
 
-# Bytes that are sent at a time. A peer counts as stalled if such a piece takes longer than ``Limits.stall``.
-PIECE = 1 << 18
+# Bytes that are sent at a time: as many as a socket takes at once, as Linux makes it. The rest of a longer piece would
+# wait for another turn of the event loop. A peer counts as stalled if a piece takes longer than ``Limits.stall``.
+PIECE = 212_992
 # Starts a task.
 Start: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
