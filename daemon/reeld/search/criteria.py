@@ -1,11 +1,11 @@
 """What a search looks for, beside the words: as conditions of SQL, and as generated words that FTS5 finds."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reel.base.light_typing import NamedTuple
 from reeld.search.entries import KINDS, agent_word, kind_word
-from reeld.search.literals import Every, trigrams_of
+from reeld.search.literals import Needed
 from reeld.search.patterns import Pattern
 from reeld.search.query import Query, match_expression
 from reeld.search.raw_rows import condition_of
@@ -44,19 +44,14 @@ class Criteria(NamedTuple):
         return self.live is not None or bool(self.patterns)
 
     @property
-    def _needed(self) -> Every:
-        """The letters that every event has, as far as they are known."""
-        return Every(tuple(each.needed for each in self.patterns if each.needed is not None and not each.is_excluded))
-
-    @property
-    def trigrams(self) -> str | None:
-        """An expression of FTS5 for the trigrams that every event has; ``None`` if none are known."""
-        return trigrams_of(self._needed)
+    def needed(self) -> Sequence[Needed]:
+        """The letters that every event has, for each pattern, as far as they are known."""
+        return [each.needed for each in self.patterns if each.needed is not None and not each.is_excluded]
 
     @property
     def raw(self) -> Condition | None:
         """What must be true of the row of an event, of all that is known of its letters; ``None`` if nothing is."""
-        return condition_of(self._needed)
+        return condition_of(self.needed)
 
     @property
     def match(self) -> str | None:

@@ -4,17 +4,18 @@ import json
 import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.said.kinds import ROLES, STATE
-from reeld.search import trigrams, volumes
+from reeld.search import volumes
 from reeld.search.attached_log import log_of
+from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
 from reeld.search.marks import marks
-from reeld.search.patterns import Pattern
+from reeld.search.patterns import Pattern, having
 from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
@@ -32,19 +33,21 @@ _DISORDER = 86_400_000
 
 # Events that are looked at together in the order of the log, more if their rows tell which may match; and those in the
 # order in which they were said: each time, a volume is sorted, which takes 10 ms.
-_TOGETHER, _TOLD_APART = 64, 2048
+_TOGETHER, _TOLD_APART = 64, 1024
 _LOOKED_AT = 2048
-# Texts that are read together: a server answers once for all of them. They may have a megabyte each.
-_READ = 16
+# Texts that are read together: a server answers once for all of them. They may have a megabyte each, but for those of
+# so few characters, which are read with all others. And the characters of texts that are looked at together.
+_READ, _SHORT, _CHARACTERS = 16, 2000, 1 << 15
 
 # The characters of whole texts after which no more hits are shown.
 ROOM = 1 << 20
 
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
-_LISTED = "SELECT id FROM log.events WHERE id IN (SELECT value FROM json_each(?)) AND {}"
-_IN_RANGE = "SELECT id FROM log.events WHERE id BETWEEN ? AND ? AND {}"
-# To look at a row takes 0.7 us among its neighbours, and 5 by itself.
-_NEAR = 8
+_ROW = "SELECT id, kind, CASE WHEN data_json IS NULL AND length(content) <= ? THEN content END FROM log.events"
+_LISTED = f"{_ROW} WHERE id IN (SELECT value FROM json_each(?)) AND {{}}"  # noqa: S608 - ours
+_IN_RANGE = f"{_ROW} WHERE id BETWEEN ? AND ? AND {{}}"
+# To look at a row takes 0.5 us among its neighbours, and 0.7 to 1.8 by itself.
+_NEAR = 2
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -69,16 +72,34 @@ class OutOfTime(Exception):
     """Raised when a job must yield to others; it continues later."""
 
 
-def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: int, high: int, limit: int) -> Searched:
+class OneSearch:
+    """A search, with what its parts need again.
+
+    Args:
+        wanted: the criteria.
+    """
+
+    def __init__(self, wanted: Criteria) -> None:
+        self.wanted = wanted
+        self.paths = Paths()
+        self._candidates = Candidates(wanted.needed)
+
+    def wanted_of(self, connection: sqlite3.Connection, volume: Volume) -> volumes.Wanted:
+        """Return which events of a volume may match."""
+        some = self._candidates.of(connection, volume)
+        return volumes.Wanted(self.wanted.match, self.wanted.condition, some)
+
+
+def find(connection: sqlite3.Connection, search: OneSearch, low: int, high: int, limit: int) -> Searched:
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
-    together = _TOGETHER if wanted.raw is None else _TOLD_APART
+    together = _TOGETHER if search.wanted.raw is None else _TOLD_APART
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
-        rows = volumes.matches(connection, volume, _wanted_of(connection, volume, wanted), first, high)
-        while some := [event for (event,) in islice(rows, together)]:
-            kept, done = checked(connection, wanted, paths, some, ends)
+        rows = volumes.matches(connection, volume, search.wanted_of(connection, volume), first, high)
+        while some := list(islice(rows, together)):
+            kept, done = checked(connection, search.wanted, search.paths, some, ends)
             events += kept[: limit - len(events)]
             if len(events) == limit:
                 return Searched(events, events[-1])
@@ -89,13 +110,6 @@ def find(connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", low: 
     return Searched(events, low)
 
 
-def _wanted_of(connection: sqlite3.Connection, volume: Volume, wanted: Criteria) -> volumes.Wanted:
-    """Return which events of a volume may match."""
-    needed = wanted.trigrams
-    ranges = None if needed is None else trigrams.ranges(connection, volume, needed)
-    return volumes.Wanted(wanted.match, wanted.condition, ranges)
-
-
 def checked(
     connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", events: Sequence[int], ends: float
 ) -> tuple[list[int], int]:
@@ -103,40 +117,66 @@ def checked(
     if not wanted.is_checked:
         return list(events), len(events)
     kept: list[int] = []
-    texts: dict[int, str] = {}
-    likely = events if (raw := wanted.raw) is None else _likely(connection, raw, events)
-    for number, event in enumerate(likely):
-        if wanted.patterns and not number % _READ:
-            texts = _texts(connection, likely[number : number + _READ])
-        try:
-            if _has_patterns(wanted, texts.get(event)) and _is_wanted(connection, wanted, event, paths, ends):
-                kept.append(event)
-        except OutOfTime:
-            return kept, events.index(event)
+    for together in _together(connection, wanted, events):
+        for event in having(wanted.patterns, together):
+            try:
+                if _is_wanted(connection, wanted, event, paths, ends):
+                    kept.append(event)
+            except OutOfTime:
+                return kept, events.index(event)
         if time.monotonic() > ends:
-            return kept, events.index(event) + 1
+            return kept, events.index(together[-1][0]) + 1
     return kept, len(events)
 
 
-def _likely(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> list[int]:
-    """Return those of events whose row has the letters that are needed; no text is read for that."""
-    first, last = min(events, default=0), max(events, default=0)
-    if last - first < _NEAR * len(events):
-        rows = log_of(connection).execute(_IN_RANGE.format(raw.sql), (first, last, *raw.values))
-    else:
-        rows = log_of(connection).execute(_LISTED.format(raw.sql), (Numbers(events), *raw.values))
-    found = {event for (event,) in rows}
-    return [event for event in events if event in found]
+def _together(
+    connection: sqlite3.Connection, wanted: Criteria, events: Sequence[int]
+) -> Iterator[list[tuple[int, str]]]:
+    """Yield the events that may match with their texts, if these matter: as many at once as are looked at together."""
+    if not wanted.patterns:
+        yield from ([(event, "")] for event in events)
+        return
+    some: list[tuple[int, str]] = []
+    characters = 0
+    for event, text in _texts(connection, wanted.raw, events):
+        characters += len(text)
+        if some and characters > _CHARACTERS:
+            yield some
+            some, characters = [], len(text)
+        some.append((event, text))
+    if some:
+        yield some
 
 
-def _texts(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
+def _texts(connection: sqlite3.Connection, raw: Condition | None, events: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield those of events whose row has the letters that are needed, with their texts; no others are read."""
+    found = _rows(connection, raw or Condition("TRUE", ()), events)
+    likely = [event for event in events if event in found]
+    for at in range(0, len(likely), _READ):
+        some = likely[at : at + _READ]
+        long = [event for event in some if found[event][1] is None]
+        texts = _read(connection, long) if long else {}
+        for event in some:
+            kind, content = found[event]
+            text = texts.get(event) if content is None else text_of(kind, content, None)
+            if text is not None:  # it was not erased meanwhile
+                yield event, text
+
+
+def _read(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
     """Return the texts of events that were not erased meanwhile."""
     rows = log_of(connection).execute(_TEXTS, (Numbers(events),))
     return {event: text_of(*row) for event, *row in rows}
 
 
-def _has_patterns(wanted: Criteria, text: str | None) -> bool:
-    return not wanted.patterns or (text is not None and all(pattern.accepts(text) for pattern in wanted.patterns))
+def _rows(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, tuple[str, str | None]]:
+    """Return the kinds of those of events whose row has the letters that are needed, and the content of a short one."""
+    first, last = min(events, default=0), max(events, default=0)
+    if last - first < _NEAR * len(events):
+        rows = log_of(connection).execute(_IN_RANGE.format(raw.sql), (_SHORT, first, last, *raw.values))
+    else:
+        rows = log_of(connection).execute(_LISTED.format(raw.sql), (_SHORT, Numbers(events), *raw.values))
+    return {event: (kind, content) for event, kind, content in rows.fetchall()}
 
 
 def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:
@@ -161,12 +201,11 @@ class Part(NamedTuple):
     reached: Place | None
 
 
-def latest(
-    connection: sqlite3.Connection, wanted: Criteria, paths: "Paths", volume: Volume, before: Place, limit: int
-) -> Part:
+def latest(connection: sqlite3.Connection, search: OneSearch, volume: Volume, before: Place, limit: int) -> Part:
     """Return some of the events of a volume that match and were said last before a place."""
+    wanted, paths = search.wanted, search.paths
     most = max(2 * limit, _LOOKED_AT) if wanted.is_checked else limit
-    some = volumes.latest(connection, volume, _wanted_of(connection, volume, wanted), before, most)
+    some = volumes.latest(connection, volume, search.wanted_of(connection, volume), before, most)
     kept, done = checked(connection, wanted, paths, [place.event for place in some], ends=time.monotonic() + _SECONDS)
     if done < len(some):
         reached: Place | None = some[done - 1] if done else before

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from reel.base.light_typing import NamedTuple
 from reeld.search import finding, planning, ranking, turns, volumes
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Look, Paths
+from reeld.search.finding import Look, OneSearch, Paths
 from reeld.search.lengths import Known
 from reeld.search.planning import Plan
 from reeld.search.ranking import Asked, Found
@@ -186,12 +186,12 @@ class HitPages:
 
 def _find(wanted: Criteria, limit: int, below: int | None, newest: int) -> Steps[tuple[list[int], int]]:
     """Return events, and the id below which there may be more; 0 if there are no more."""
-    ends, paths = time.monotonic() + _PATIENCE, Paths()
+    ends, search = time.monotonic() + _PATIENCE, OneSearch(wanted)
     floor, high = finding.bounds((yield), wanted.since, wanted.until, newest)
     high = high if below is None else min(high, below)
     begun, events = high, list[int]()
     while high > floor and len(events) < limit and (time.monotonic() < ends or high == begun):
-        part = finding.find((yield), wanted, paths, floor, high, limit - len(events))
+        part = finding.find((yield), search, floor, high, limit - len(events))
         events += part.events
         high = part.reached
     return events, high if high > floor else 0
@@ -204,14 +204,14 @@ def _said_last(wanted: Criteria, limit: int, before: Place) -> Steps[tuple[list[
     whatever time there is, what has been found later than where all of them have arrived is complete.
     """
     found: list[Place] = []
-    ends, paths = time.monotonic() + _PATIENCE, Paths()
+    ends, search = time.monotonic() + _PATIENCE, OneSearch(wanted)
     every = volumes.down_from((yield), 1 << 62)
     arrived = {volume: min(before, Place(volume.newest + 1, 0)) for volume in every}
     while arrived:
         volume = max(arrived, key=arrived.__getitem__)
         if len(found) == limit and arrived[volume] <= found[-1]:
             break
-        part = finding.latest((yield), wanted, paths, volume, arrived.pop(volume), limit)
+        part = finding.latest((yield), search, volume, arrived.pop(volume), limit)
         found = sorted({*found, *part.places}, reverse=True)[:limit]
         if part.reached is not None:
             arrived[volume] = part.reached

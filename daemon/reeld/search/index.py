@@ -35,7 +35,9 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 8
+VERSION = 9
+# The one before, which had blocks of trigrams instead of groups.
+_WITH_BLOCKS = 8
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
@@ -145,7 +147,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     application = _application(connection)
     if application not in (None, APPLICATION_ID):
         raise Storage("it is not a search index of reel's; move it away")
-    if application is not None and version != VERSION:
+    if application is not None and version not in (VERSION, _WITH_BLOCKS):
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -158,10 +160,14 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
         vocabulary.create(connection)
         volumes.create(connection)
+        trigrams.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    trigrams.create(connection)
+    elif version == _WITH_BLOCKS:
+        with transaction(connection):
+            trigrams.replace_blocks(connection)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
     touched.prepare(connection, described)
     touched.know(connection, described)
     attach(connection, database)
@@ -200,7 +206,7 @@ class Filled(NamedTuple):
         event: its newest event.
         more: whether there may be more events.
         touched: the newest event in its table of touches.
-        without_trigrams: how many events are in no block of trigrams yet.
+        without_trigrams: how many events are in no group of trigrams yet.
     """
 
     event: int
@@ -296,12 +302,13 @@ def fill_touches(connection: sqlite3.Connection) -> int:
     return event
 
 
-def make_blocks(connection: sqlite3.Connection) -> bool:
-    """Make the next blocks of trigrams; return whether there is more to do.
+def make_groups(connection: sqlite3.Connection) -> bool:
+    """Make the next groups of trigrams; return whether there is more to do.
 
     Raises:
         LogError: the log cannot be read.
     """
+    from reeld.search import grouping
 
     def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
         before, event = -1, after
@@ -311,7 +318,7 @@ def make_blocks(connection: sqlite3.Connection) -> bool:
                 for event, *row in rows:
                     yield event, text_of(*row)
 
-    return trigrams.make(connection, texts)
+    return grouping.make(connection, texts)
 
 
 class _Batch:

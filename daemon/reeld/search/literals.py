@@ -4,20 +4,17 @@ It may be too few letters, but never too many. So what an expression means is on
 of letters, groups and alternatives. Anything else is passed over, and where that cannot be told either, nothing is
 known.
 
-From them comes an expression for FTS5 over texts whose tokens are trigrams, and a condition on the rows of the log
-(:mod:`reeld.search.raw_rows`).
+From them it is told which events have the trigrams of these letters (:mod:`reeld.search.candidates`), and which rows of
+the log may have them as they are stored (:mod:`reeld.search.raw_rows`).
 """
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TypeAlias
 
 from reel.base.light_typing import NamedTuple
 
-_LENGTH = 3
-# The most trigrams of a piece, of a pattern, and the most alternatives and levels that are followed.
-_OF_A_PIECE, _MOST = 16, 48
+# The most alternatives and levels that are followed.
 _ALTERNATIVES, _LEVELS = 16, 8
 _GROUP = re.compile(r"\?(?:P?<\w+>|[imsU-]*:)")
 _FLAGS = re.compile(r"\?[imsU-]+\)")
@@ -57,7 +54,7 @@ class _Unknown(Exception):
 
 
 def folded(text: str) -> str:
-    """Return a text as its trigrams are stored: two texts that a pattern takes for the same have the same ones."""
+    """Return the letters of a text in which trigrams are looked for: in either case, they are the same."""
     return text.replace("\u0130", "i").casefold()
 
 
@@ -74,40 +71,6 @@ def needed_of_any_expression(expression: str) -> Needed | None:
     Other engines read some of what RE2 reads in another way. Where one of these may be, nothing is known.
     """
     return None if _READ_DIFFERENTLY.search(expression) else needed_of_expression(expression)
-
-
-def trigrams_of(needed: Needed) -> str | None:
-    """Return FTS5's expression for texts, as :func:`folded` stores them, that have what is needed; ``None`` for all."""
-    found = _trigrams_of(needed)
-    return found if found is not None and found.count('"') <= 4 * _MOST else None
-
-
-def _trigrams_of(needed: Needed) -> str | None:
-    if isinstance(needed, Either):
-        parts = [_trigrams_of(part) for part in needed.parts]
-        return None if None in parts else f"({' OR '.join(f'({part})' for part in parts)})"
-    return " AND ".join([*dict.fromkeys(_conditions(needed))][:_MOST]) or None
-
-
-def _conditions(needed: Run | Every) -> Iterator[str]:
-    """Yield expressions that must all be true."""
-    for part in needed.parts if isinstance(needed, Every) else [needed]:
-        if isinstance(part, Run):
-            yield from _quoted(part.letters)
-        elif (inside := _trigrams_of(part)) is not None:
-            yield inside
-
-
-def _quoted(piece: str) -> Iterator[str]:
-    """Yield trigrams of a piece, spread over it, as FTS5 takes them."""
-    letters = folded(piece)
-    last = len(letters) - _LENGTH
-    for at in range(0, last + 1, max(1, -(-last // _OF_A_PIECE))):
-        trigram = letters[at : at + _LENGTH]
-        # What is no text is in no text of the log, and FTS5 would end a query at a NUL.
-        if "\0" not in trigram and not any("\ud800" <= letter <= "\udfff" for letter in trigram):
-            doubled = trigram.replace('"', '""')
-            yield f'"{doubled}"'
 
 
 class _Reader:

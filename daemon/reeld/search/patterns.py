@@ -7,10 +7,10 @@ in the longest text is refused.
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 from reel.base.errors import InvalidParams
@@ -29,6 +29,8 @@ _MEMORY = 8 << 20
 _MARKED, _MARKING = 1000, 0.02
 # Characters of a pattern, or of a part of it, that an error shows.
 _SHOWN = 60
+# What may stand for the beginning or the end of a text. Nearly all others are sets: `[^a]`.
+_ENDS = re.compile(r"(?<!\[)\^|\\\[\^|\$|\\[AzZ]")
 _IS_PLAIN = re.compile(r"[\w\s/\"'#%&,:;<=>@`~!-]*")
 
 
@@ -39,11 +41,19 @@ class Pattern(NamedTuple):
         matches: yields the places of the matches in a text.
         is_excluded: whether a text must not have it.
         needed: the letters of every text with it; ``None`` if they are not known.
+        is_in_joined: whether joined lines have it if one of them has it.
     """
 
     matches: Callable[[str], Iterator[tuple[int, int]]]
     is_excluded: bool = False
     needed: Needed | None = None
+    is_in_joined: bool = True
+
+    def all_accepted(self, texts: Sequence[str]) -> Sequence[bool]:
+        """Return for each of some texts whether it has it, or does not, as it is wanted."""
+        if self.is_in_joined and not any(True for _ in self.matches("\n".join(texts))):
+            return [self.is_excluded] * len(texts)
+        return list(map(self.accepts, texts))
 
     def accepts(self, text: str) -> bool:
         """Return whether a text has it, or does not, as it is wanted."""
@@ -87,8 +97,25 @@ def _pattern(typed: TypedPattern, *, run_elsewhere: bool) -> Pattern:
     if is_expression(typed) and run_elsewhere:
         return Pattern(_beginning, needed=None if typed.is_excluded else needed_of_any_expression(typed.text))
     if is_expression(typed):
-        return Pattern(partial(_spans, _expression(typed)), typed.is_excluded, needed_of_expression(typed.text))
+        return Pattern(
+            partial(_spans, _expression(typed)),
+            typed.is_excluded,
+            needed_of_expression(typed.text),
+            is_in_joined=_ENDS.search(typed.text) is None,
+        )
     return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, Run(typed.text))
+
+
+def having(patterns: Sequence[Pattern], texts: Sequence[tuple[int, str]]) -> list[int]:
+    """Return the events whose texts all patterns accept.
+
+    Args:
+        patterns: the patterns.
+        texts: the events with their texts. To look through them together spares most of the time.
+    """
+    for pattern in patterns:
+        texts = list(compress(texts, pattern.all_accepted([text for _, text in texts])))
+    return [event for event, _ in texts]
 
 
 def _beginning(_text: str) -> Iterator[tuple[int, int]]:

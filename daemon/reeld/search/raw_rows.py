@@ -6,9 +6,10 @@ they are read. A row that has anything written in another way fulfils it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from reeld.search.literals import Either, Needed, Run
+from reeld.search.literals import Either, Every, Needed, Run
 from reeld.search.volumes import Condition
 
 # What JSON escapes only as a number, if at all, and what is not special for LIKE.
@@ -19,6 +20,8 @@ _NUMBER = re.compile(r"[0-9.+einf-]*", re.IGNORECASE)
 _ANY = str.maketrans(dict.fromkeys("iksIKS", "_"))
 # The most runs of what must all be there.
 _MOST = 4
+# The fewest that have an order.
+_SEVERAL = 2
 # The fewest characters by which a row is told from others.
 _TELLING = 2
 _HAS = "(content LIKE ? OR data_json LIKE ?)"
@@ -26,10 +29,33 @@ _HAS = "(content LIKE ? OR data_json LIKE ?)"
 _WRITTEN_DIFFERENTLY = "instr(data_json, ?) > 0 OR instr(content, ?) > 0"
 
 
-def condition_of(needed: Needed) -> Condition | None:
-    """Return what is true of a row that has what is needed, of an event whose data is valid; ``None`` for all rows."""
-    found = _condition_of(needed)
-    return found and Condition(f"({found.sql} OR {_WRITTEN_DIFFERENTLY})", (*found.values, "\\u", "\0"))
+def condition_of(needed: Sequence[Needed]) -> Condition | None:
+    """Return what is true of a row that has all that is needed, of an event whose data is valid; ``None`` for all rows.
+
+    Without data, the content is the whole text, in which the runs of each of these are one behind the other.
+    """
+    known = [condition for each in needed if (condition := _with_order(each)) is not None]
+    if not known:
+        return None
+    found = _joined(" AND ", known)
+    return Condition(f"({found.sql} OR {_WRITTEN_DIFFERENTLY})", (*found.values, "\\u", "\0"))
+
+
+def _with_order(needed: Needed) -> Condition | None:
+    found, parts = _condition_of(needed), [*islice(_in_order(needed), _MOST)]
+    if found is None or len(parts) < _SEVERAL:
+        return found
+    sql = f"(content LIKE ? OR data_json IS NOT NULL AND {found.sql})"
+    return Condition(sql, (f"%{'%'.join(parts)}%", *found.values))
+
+
+def _in_order(needed: Needed) -> Iterator[str]:
+    """Yield letters that follow one another in a text with what is needed."""
+    if isinstance(needed, Run):
+        yield from (letters for letters in _stored(needed.letters) if _telling(letters) >= _TELLING)
+    elif isinstance(needed, Every):
+        for part in needed.parts:
+            yield from _in_order(part)
 
 
 def _condition_of(needed: Needed) -> Condition | None:
@@ -40,9 +66,14 @@ def _condition_of(needed: Needed) -> Condition | None:
     known = [part for part in parts if part is not None]
     if isinstance(needed, Either) and len(known) < len(parts):
         return None
-    word, some = (" OR ", known) if isinstance(needed, Either) else (" AND ", known[:_MOST])
-    sql = word.join(part.sql for part in some)
-    return Condition(f"({sql})", tuple(value for part in some for value in part.values)) if some else None
+    if not known:
+        return None
+    return _joined(" OR ", known) if isinstance(needed, Either) else _joined(" AND ", known[:_MOST])
+
+
+def _joined(word: str, conditions: Sequence[Condition]) -> Condition:
+    sql = word.join(condition.sql for condition in conditions)
+    return Condition(f"({sql})", tuple(value for condition in conditions for value in condition.values))
 
 
 def _telling(letters: str) -> int:

@@ -271,7 +271,7 @@ class Search:
                 pause = self._pause(began, written, self.indexed - before)
                 if is_complete:
                     with suppress(Abandoned):
-                        await self._make_blocks()
+                        await self._make_groups()
                     with anyio.move_on_after(self._filler.patience):
                         await self._news.wait()
                     pause = max(pause, _DELAY)
@@ -298,14 +298,14 @@ class Search:
             return 0.0
         return pause_after(time.monotonic() - began, self._store.writer.events - written, indexed)
 
-    async def _make_blocks(self) -> None:
-        """Make blocks of trigrams until something is to be indexed, or there is no more to do."""
+    async def _make_groups(self) -> None:
+        """Make groups of trigrams until something is to be indexed, or there is no more to do."""
         while not self.behind:
             async with self._turn:
                 if self._is_damaged or self._is_removed or not self._has_room():
                     return
                 began, written = time.monotonic(), self._store.writer.events
-                more = await self._filler.run(index.make_blocks)
+                more = await self._filler.run(index.make_groups)
                 self.without_trigrams = await self._filler.run(trigrams.lacking)
             if not more:
                 return

@@ -11,13 +11,14 @@ contentless, so there is no second copy of the texts. They have no sizes of rows
 FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`, from the facts of the event.
 """
 
-import json
 import sqlite3
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from reel.base.light_typing import NamedTuple
 from reeld.search import lengths, vocabulary
 from reeld.search.lengths import Length
+from reeld.store.connection import Numbers
 
 # The maximum of events and characters of a volume.
 _EVENTS = 1 << 15
@@ -57,18 +58,29 @@ class Condition(NamedTuple):
         return self.sql == "TRUE"
 
 
+class Some(NamedTuple):
+    """Some of the events of a volume: those with these ids, which ascend, and all behind another one."""
+
+    events: Sequence[int]
+    after: int
+
+    def between(self, low: int, high: int) -> Sequence[int]:
+        """Return the ids from one up to another one, excluded."""
+        return self.events[bisect_left(self.events, low) : bisect_left(self.events, high)]
+
+
 class Wanted(NamedTuple):
     """Which events of a volume are wanted.
 
     Args:
         match: an expression of FTS5; ``None`` for all.
         condition: what must be true of their facts.
-        ranges: the first and last ids of the stretches in which they are; ``None`` for the whole volume.
+        some: among which events they are; ``None`` for all.
     """
 
     match: str | None
     condition: Condition
-    ranges: Sequence[tuple[int, int]] | None = None
+    some: Some | None = None
 
 
 class Place(NamedTuple):
@@ -203,10 +215,20 @@ def has_any(connection: sqlite3.Connection, volume: Volume, condition: Condition
     return bool(connection.execute(query, (*condition.values, volume.first, volume.end)).fetchone()[0])
 
 
-def matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> sqlite3.Cursor:
-    """Return the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
-    source, values = _source(volume, wanted, max(low, volume.first), min(high, volume.end))
-    return connection.execute(f"SELECT event FROM {source} ORDER BY event DESC", values)  # noqa: S608 - ours
+def matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> Iterator[int]:
+    """Yield the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
+    low, high, some = max(low, volume.first), min(high, volume.end), wanted.some
+    if some is not None and wanted.match is None and wanted.condition.is_nothing:  # then nothing is looked up
+        yield from _matches(connection, volume, Wanted(None, wanted.condition), max(some.after + 1, low), high)
+        yield from reversed(some.between(low, high))
+    else:
+        yield from _matches(connection, volume, wanted, low, high)
+
+
+def _matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> Iterator[int]:
+    source, values = _source(volume, wanted, low, high)
+    rows = connection.execute(f"SELECT event FROM {source} ORDER BY event DESC", values)  # noqa: S608 - ours
+    return (event for (event,) in rows)
 
 
 def latest(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, before: Place, limit: int) -> list[Place]:
@@ -221,15 +243,15 @@ def _source(volume: Volume, wanted: Wanted, low: int, high: int) -> tuple[str, t
 
     A condition may follow.
     """
-    match, condition, ranges = wanted
+    match, condition, some = wanted
     table = f"volume_{volume.number}"
-    if ranges is not None:
-        # No other condition on the id: SQLite would look through the whole volume for each range.
-        inside = "json_each(?) AS each CROSS JOIN facts ON event BETWEEN each.value ->> 0 AND each.value ->> 1"
-        clipped = [(max(first, low), min(last, high - 1)) for first, last in ranges if last >= low and first < high]
+    if some is not None:
+        listed = "SELECT value AS event FROM json_each(?)"
+        newer = "SELECT event FROM facts WHERE event >= ? AND event < ?"
         matching = f"event IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" if match else "TRUE"  # noqa: S608 - ours
-        values = (json.dumps(clipped), *condition.values, *([match] if match else []))
-        return f"{inside} WHERE {condition.sql} AND {matching}", values
+        values = (Numbers(some.between(low, high)), max(some.after + 1, low), high, *condition.values)
+        source = f"({listed} UNION ALL {newer}) CROSS JOIN facts USING (event) WHERE {condition.sql} AND {matching}"
+        return source, (*values, *([match] if match else []))
     bounds = f"WHERE {condition.sql} AND event >= ? AND event < ?"
     if match is None:
         return f"facts {bounds}", (*condition.values, low, high)

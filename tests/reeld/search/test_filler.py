@@ -77,7 +77,8 @@ _TABLES = (
     "settled",
     "touched",
     "touches",
-    "blocks",
+    "groups",
+    "bits",
     "terms_1",
     "vocabulary",
 )
@@ -467,6 +468,6 @@ def test_tools_on_their_way(tools: Described) -> None:
 
 def test_jobs_on_their_way() -> None:
     """Every job that is run in the process can be sent there."""
-    jobs = (index.fill, index.fill_touches, index.make_blocks, trigrams.lacking)
+    jobs = (index.fill, index.fill_touches, index.make_groups, trigrams.lacking)
 
     assert jobs == pickle.loads(pickle.dumps(jobs))

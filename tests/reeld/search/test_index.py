@@ -9,7 +9,7 @@ import pytest
 from reel.base.errors import Storage
 from reeld.search import finding, index, volumes
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Look, Paths
+from reeld.search.finding import Look, OneSearch, Paths
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from tests.patience import PATIENCE
@@ -26,7 +26,7 @@ def _in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
 def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters: object) -> list[int]:
     """Return the ids of the events that match, newest first."""
     wanted = Criteria(parse_query(text))._replace(**filters)  # type: ignore[arg-type]
-    return finding.find(connection, wanted, Paths(), 0, 1 << 40, limit).events
+    return finding.find(connection, OneSearch(wanted), 0, 1 << 40, limit).events
 
 
 def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:
@@ -77,7 +77,7 @@ def test_bytes_that_are_not_text(rows: Rows, connection: sqlite3.Connection) -> 
         "UPDATE progress SET checksum = 1",
         "UPDATE progress SET event = 99",
         "PRAGMA user_version = 99",
-        f"PRAGMA user_version = {index.VERSION - 1}",
+        f"PRAGMA user_version = {index.VERSION - 2}",
     ],
 )
 def test_index_of_something_else(rows: Rows, connection: sqlite3.Connection, database: str, change: str) -> None:
@@ -167,9 +167,9 @@ def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkey
         kept.append(rows.event(agent, content="word"))
     fill(connection)
     monkeypatch.setattr(finding, "_SECONDS", 0.0)
-    wanted, paths, high, events = Criteria(parse_query("word"), live=True), Paths(), 1 << 40, list[int]()
+    search, high, events = OneSearch(Criteria(parse_query("word"), live=True)), 1 << 40, list[int]()
     while high:
-        part = finding.find(connection, wanted, paths, 0, high, 100)
+        part = finding.find(connection, search, 0, high, 100)
         events, high = events + part.events, part.reached
 
     assert events == kept[::-1]
@@ -188,10 +188,10 @@ def test_walk_behind_rows_that_are_passed_over(
     fill(connection)
     monkeypatch.setattr(finding, "_SECONDS", -1.0)
     query = parse_query("has:word")
-    wanted = Criteria(query, live=True, patterns=compiled(query.patterns))
-    paths, high, events, calls = Paths(), 1 << 40, list[int](), 0
+    search = OneSearch(Criteria(query, live=True, patterns=compiled(query.patterns)))
+    high, events, calls = 1 << 40, list[int](), 0
     while high > expected[0]:
-        part = finding.find(connection, wanted, paths, 0, high, 100)
+        part = finding.find(connection, search, 0, high, 100)
         events, high, calls = events + part.events, part.reached, calls + 1
 
     assert expected[::-1] == events

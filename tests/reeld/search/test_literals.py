@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.literals import Needed, Run, folded, needed_of_any_expression, needed_of_expression, trigrams_of
-from reeld.search.patterns import compiled
+from reeld.search.literals import Either, Needed, Run, folded, needed_of_any_expression, needed_of_expression
+from reeld.search.patterns import compiled, having
 from reeld.search.query import TypedPattern
 from tests.thoroughness import FUZZ
 
@@ -18,13 +18,20 @@ HAS_RE2 = pytest.mark.skipif(find_spec("re2") is None, reason="google-re2 is not
 
 
 def holds(needed: Needed | None, text: str) -> bool:
-    """Return whether FTS5 would find a text: the expression with each trigram as a condition of Python."""
-    trigrams = needed and trigrams_of(needed)
-    if trigrams is None:
+    """Return whether a text has the letters that are needed, in either case."""
+    if needed is None:
         return True
-    letters = folded(text)
-    found = re.sub(r'"((?:[^"]|"")*)"', lambda trigram: str(trigram[1].replace('""', '"') in letters), trigrams)
-    return bool(eval(found.replace("AND", "and").replace("OR", "or")))
+    if isinstance(needed, Run):
+        return folded(needed.letters) in folded(text)
+    return (any if isinstance(needed, Either) else all)(holds(part, text) for part in needed.parts)
+
+
+def shown(needed: Needed | None) -> str | None:
+    """Return what is needed as a text."""
+    if needed is None or isinstance(needed, Run):
+        return needed and needed.letters
+    parts = [str(shown(part)) for part in needed.parts]
+    return f"({' | '.join(parts)})" if isinstance(needed, Either) else " & ".join(parts)
 
 
 @pytest.mark.parametrize(
@@ -39,51 +46,40 @@ def test_expressions_that_engines_read_differently(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("abcd", '"abc" AND "bcd"'),
-        ("ABC", '"abc"'),
-        (r"get\w+Name", '"get" AND "nam" AND "ame"'),
-        ("abc+d", '"abc"'),
-        ("abcd*e", '"abc"'),
-        ("abcd{0,3}e", '"abc"'),
-        ("abcd{2}e", '"abc" AND "bcd"'),
-        ("(abc|def)g", '(("abc") OR ("def"))'),
-        ("(abc|d)efg", '"efg"'),
-        ("(abc)?def", '"def"'),
-        ("(?:abc)+", '"abc"'),
-        ("(?P<x>abc)(?i)def", '"abc" AND "def"'),
-        ("[abc]def[^]x]ghi", '"def" AND "ghi"'),
-        (r"[[:alpha:]]abc", '"abc"'),
-        (r"\pLabc\x{41}def\x41ghi", '"abc" AND "def" AND "ghi"'),
-        (r"a\.b\/c", '"a.b" AND ".b/" AND "b/c"'),
-        ("^abc$", '"abc"'),
-        ("x{abc}", '"x{a" AND "{ab" AND "abc" AND "bc}"'),
-        ('a"b', '"a""b"'),
+        ("abcd", "abcd"),
+        ("ABC", "ABC"),
+        (r"get\w+Name", "get & Name"),
+        ("abc+d", "abc & d"),
+        ("abcd*e", "abc & e"),
+        ("abcd{0,3}e", "abc & e"),
+        ("abcd{2}e", "abcd & e"),
+        ("(abc|def)g", "(abc | def) & g"),
+        ("(abc|d)efg", "(abc | d) & efg"),
+        ("(abc)?def", "def"),
+        ("(?:abc)+", "abc"),
+        ("(?P<x>abc)(?i)def", "abc & def"),
+        ("[abc]def[^]x]ghi", "def & ghi"),
+        (r"[[:alpha:]]abc", "abc"),
+        (r"\pLabc\x{41}def\x41ghi", "abc & def & ghi"),
+        (r"a\.b\/c", "a.b/c"),
+        ("^abc$", "abc"),
+        ("x{abc}", "x{abc}"),
+        ('a"b', 'a"b'),
         (r"\Qa|b\E", None),
-        ("a.b|abc", None),
-        ("ab", None),
+        ("a.b|abc", "(a & b | abc)"),
+        ("ab", "ab"),
+        (".", None),
         ("(" * 9 + "abc" + ")" * 9, None),
         ("|".join(["abc"] * 17), None),
     ],
 )
 def test_expressions(expression: str, expected: str | None) -> None:
     """Letters that must be there are needed; what may be left out, and what is not followed, is not."""
-    needed = needed_of_expression(expression)
-
-    assert expected == (needed and trigrams_of(needed))
-
-
-def test_pieces() -> None:
-    """A long piece needs trigrams that are spread over it; a short one, and what is in no text, needs none."""
-    needed = trigrams_of(Run("".join(map(chr, range(0x4E00, 0x4E00 + 1000)))))
-
-    assert needed is not None
-    assert 16 <= needed.count(" AND ") + 1 <= 18
-    assert trigrams_of(Run("ab")) is None
-    assert trigrams_of(Run("a\0\ud800bc")) is None
+    assert expected == shown(needed_of_expression(expression))
 
 
 def test_no_letters_that_are_taken_for_the_same_differ() -> None:
-    """Two letters that ``has:`` takes for the same have the same trigrams: all there are."""
+    """Two letters that ``has:`` takes for the same are the same letters: all there are."""
     same: defaultdict[str, set[str]] = defaultdict(set)
     for letter in map(chr, range(sys.maxunicode + 1)):
         lower = letter.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
@@ -95,7 +91,7 @@ def test_no_letters_that_are_taken_for_the_same_differ() -> None:
 
 @HAS_RE2
 def test_no_letters_that_an_expression_takes_for_the_same_differ() -> None:
-    """Two letters that RE2 takes for the same have the same trigrams; ``make fuzz`` looks at all that have a case."""
+    """Two letters that RE2 takes for the same are the same letters; ``make fuzz`` looks at all that have a case."""
     cased = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.lower() != letter.upper()]
     for letter in cased if FUZZ else ("s", "k", "K", "\u1e9e", *cased[::20]):
         (pattern,) = compiled([TypedPattern(f"{letter}+?", 1, is_regex=True)])
@@ -138,3 +134,15 @@ def test_no_piece_is_passed_over(piece: str, before: str, behind: str) -> None:
         (pattern,) = compiled([TypedPattern(piece, 1)])
         said = before + text + behind
         assert holds(Run(piece), said) or not pattern.accepts(said)
+
+
+@HAS_RE2
+@given(expression=EXPRESSIONS.filter(bool), texts=st.lists(st.text(_LETTERS, max_size=8)), is_excluded=st.booleans())
+def test_texts_that_are_looked_at_together(expression: str, texts: list[str], *, is_excluded: bool) -> None:
+    """Of texts that are looked at together, the same ones are accepted as if each were alone."""
+    (pattern,) = compiled([TypedPattern(expression, 1, is_regex=True, is_excluded=is_excluded)])
+
+    accepted = [text for text in texts if pattern.accepts(text)]
+    assert list(map(texts.index, accepted)) == [
+        texts.index(texts[at]) for at in having([pattern], list(enumerate(texts)))
+    ]

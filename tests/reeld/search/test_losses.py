@@ -10,7 +10,7 @@ import pytest
 from reeld.search import finding, index, vocabulary, volumes
 from reeld.search.attached_log import close_log
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Paths
+from reeld.search.finding import OneSearch
 from reeld.search.query import parse_query
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
@@ -28,7 +28,7 @@ def found(connection: sqlite3.Connection) -> list[int]:
     """Fill an index; return the ids of the events that it has for a word."""
     while index.fill(connection).more:
         pass
-    return finding.find(connection, Criteria(parse_query("word")), Paths(), 0, 1 << 40, 100).events
+    return finding.find(connection, OneSearch(Criteria(parse_query("word"))), 0, 1 << 40, 100).events
 
 
 @pytest.mark.parametrize("size", [1, 1 << 15])

@@ -4,7 +4,7 @@ import pytest
 
 from reel.base.errors import InvalidParams
 from reeld.search import patterns
-from reeld.search.patterns import Pattern, compiled
+from reeld.search.patterns import Pattern, compiled, having
 from reeld.search.query import TypedPattern, parse_query
 from reeld.search.snippets import snippet
 from tests.patience import PATIENCE
@@ -53,6 +53,28 @@ def test_words_beside_a_pattern() -> None:
 def test_pieces_of_text(query: str, text: str, expected: list[tuple[int, int]]) -> None:
     """A piece of text is found as it is, in either case; an expression without signs is one."""
     assert expected == pattern(query).marked(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("/^b/", [1, 2]),
+        ("/a$/", [0, 2]),
+        (r"/\Ab/", [1, 2]),
+        (r"/a\z/", [0, 2]),
+        (r"/(?m)^b/", [1, 2]),
+        (r"/a[^x]b/", [2]),
+        (r"/\[^b/", []),
+        (r"/x|[]^]?b/", [1, 2]),
+        (r"/\bb\b/", [1, 2]),
+        (r"/\Bb/", []),
+        ("-/b/", [0]),
+        ("has:a", [0, 2]),
+    ],
+)
+def test_texts_together(query: str, expected: list[int]) -> None:
+    """Texts may be looked at together: each begins and ends where it did, and a match is in one of them."""
+    assert expected == having([pattern(query)], list(enumerate(["a", "b", "b\na\nb\na"])))
 
 
 def test_a_piece_that_is_almost_everywhere() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.search.literals import Needed, Run, needed_of_expression
+from reeld.search.literals import Either, Every, Needed, Run, needed_of_expression
 from reeld.search.raw_rows import condition_of
 from reeld.search.texts import text_of
 
@@ -66,7 +66,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 def holds(connection: sqlite3.Connection, needed: Needed | None, content: str | None, data_json: str | None) -> bool:
     """Return whether the condition for some letters is true of a row."""
-    raw = needed and condition_of(needed)
+    raw = condition_of([needed] if needed else [])
     if raw is None:
         return True
     query = f"SELECT EXISTS (SELECT 1 FROM (SELECT ? AS content, ? AS data_json) WHERE {raw.sql})"
@@ -87,6 +87,20 @@ def test_no_row_is_passed_over(
     assert holds(connection, Run(piece), row[1], row[2])
 
 
+@given(row=rows(), data=st.data())
+def test_no_row_is_passed_over_for_its_order(
+    connection: sqlite3.Connection, row: tuple[str, str | None, str | None], data: st.DataObject
+) -> None:
+    """Several pieces that are one behind the other in a text are so in its row, or nothing is said of their order."""
+    text, at, parts = text_of(*row), 0, list[Needed]()
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(at, len(text)))
+        at = data.draw(st.integers(begin, len(text)))
+        parts.append(Either((Run(text[begin:at]), Run("zz"))) if data.draw(st.booleans()) else Run(text[begin:at]))
+
+    assert holds(connection, Every(tuple(parts)), row[1], row[2])
+
+
 @pytest.mark.parametrize(
     ("expression", "found", "other"),
     [
@@ -97,6 +111,7 @@ def test_no_row_is_passed_over(
         ("(tape|reel)s and (bands|decks)", "tapes and decks", "tapes and cards"),
         ("50%_of", "50%_of", "50 out"),
         ("1e5 tapes", "1e5 tapes", "1e5 decks"),
+        ("tape.*(with|and).*deck", "a tape with a deck", "a tape with a reel"),
     ],
 )
 def test_rows(connection: sqlite3.Connection, expression: str, found: str, other: str) -> None:
@@ -106,6 +121,16 @@ def test_rows(connection: sqlite3.Connection, expression: str, found: str, other
     for text, expected in ((found, True), (other, False)):
         assert expected == holds(connection, needed, text, None)
         assert expected == holds(connection, needed, None, json.dumps({"title": text}, ensure_ascii=False))
+
+
+def test_order(connection: sqlite3.Connection) -> None:
+    """Letters in another order are in no match, unless they are in data, which may be read in another order."""
+    needed = needed_of_expression("tape.*deck")
+
+    for text, expected in (("a tape deck", True), ("a deck, a tape", False)):
+        assert expected == holds(connection, needed, text, None)
+        assert holds(connection, needed, text, "{}")
+        assert holds(connection, needed, None, json.dumps({"title": text}))
 
 
 @pytest.mark.parametrize(
@@ -129,4 +154,4 @@ def test_all_rows(expression: str) -> None:
     """What is short, what may be a number, and what JSON may escape tells nothing."""
     needed = needed_of_expression(expression)
 
-    assert needed is None or condition_of(needed) is None
+    assert needed is None or condition_of([needed]) is None

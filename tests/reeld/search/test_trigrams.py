@@ -1,4 +1,4 @@
-"""The blocks of trigrams: they only save reading texts, whatever is in them yet."""
+"""The groups of signatures: they only save reading texts, whatever is in them yet."""
 
 import os
 import random
@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reeld.search import finding, index, trigrams, volumes
+from reeld.search import candidates, finding, grouping, index, trigrams, volumes
+from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Paths
+from reeld.search.finding import OneSearch
+from reeld.search.literals import Either, Every, Needed, Run
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
+from reeld.search.signatures import Signature, bit_of
 from reeld.search.volumes import Condition, Place
 from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
@@ -31,7 +34,7 @@ def criteria(query: str) -> Criteria:
 
 def in_log_order(said: Index, query: str) -> list[int]:
     """Return the places of the texts that match, the last one first."""
-    found = finding.find(said.connection, criteria(query), Paths(), 0, ALL, 100)
+    found = finding.find(said.connection, OneSearch(criteria(query)), 0, ALL, 100)
     return [said.events.index(event) for event in found.events]
 
 
@@ -41,22 +44,23 @@ def by_time(said: Index, query: str) -> list[int]:
         place
         for volume in volumes.down_from(said.connection, ALL)
         for place in finding.latest(
-            said.connection, criteria(query), Paths(), volume, Place(ALL, ALL), limit=100
+            said.connection, OneSearch(criteria(query)), volume, Place(ALL, ALL), limit=100
         ).places
     ]
     return [said.events.index(place.event) for place in sorted(found, reverse=True)]
 
 
-def make_blocks(said: Index) -> None:
-    """Make all blocks."""
-    while index.make_blocks(said.connection):
+def make_groups(said: Index) -> None:
+    """Make all groups."""
+    while index.make_groups(said.connection):
         pass
 
 
-def blocks(said: Index) -> list[tuple[int, int]]:
-    """Return the places of the first and last texts in each block."""
-    rows = said.connection.execute("SELECT first, last FROM blocks ORDER BY first").fetchall()
-    return [(said.events.index(first), said.events.index(last)) for first, last in rows]
+def grouped(said: Index) -> list[int]:
+    """Return the places of the texts in groups, in those of each volume as often as a group has them."""
+    rows = said.connection.execute("SELECT number FROM groups WHERE size > 0 ORDER BY volume, number").fetchall()
+    events = [event for (number,) in rows for event in trigrams.events_of(said.connection, number)]
+    return [said.events.index(event) for event in events if event]
 
 
 def erase(said: Index, gone: list[int], changed: dict[int, str]) -> None:
@@ -88,30 +92,89 @@ def filled(directory: Path, *texts: str) -> Iterator[Index]:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks have a few texts, and there is time for all."""
-    monkeypatch.setattr(trigrams, "_CHARACTERS", 20)
+    """Groups are made of a few texts, and there is time for all."""
+    monkeypatch.setattr(grouping, "_CHARACTERS", 20)
     monkeypatch.setattr(finding, "_SECONDS", PATIENCE)
 
 
-def test_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block has the next events of a volume; a short one only ends a volume that is full."""
+def test_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups have the next events of a volume, if these are enough; the last ones only in a volume that is full."""
     monkeypatch.setattr(volumes, "_EVENTS", 3)
     with filled(tmp_path, *["twelve chars"] * 7) as said:
         assert 7 == trigrams.lacking(said.connection)
-        make_blocks(said)
+        make_groups(said)
         assert 1 == trigrams.lacking(said.connection)
-        assert [(0, 1), (2, 2), (3, 4), (5, 5)] == blocks(said)
+        assert [0, 1, 2, 3, 4, 5] == grouped(said)
 
         said.events.append(said.rows.event(said.agent, content="twelve chars"))
         said.fill()
-        make_blocks(said)
-        assert [(0, 1), (2, 2), (3, 4), (5, 5), (6, 7)] == blocks(said)
+        make_groups(said)
+        assert [0, 1, 2, 3, 4, 5, 6, 7] == grouped(said)
         assert 0 == trigrams.lacking(said.connection)
-        assert not index.make_blocks(said.connection)
+        assert not index.make_groups(said.connection)
+
+
+def groups(said: Index) -> list[tuple[int, int, int]]:
+    """Return the size of each group, whether its texts are whole, and how many pieces it has."""
+    query = "SELECT size, is_whole, length(events) / 8 FROM groups ORDER BY volume, is_whole DESC, size, number"
+    return said.connection.execute(query).fetchall()
+
+
+def rows_of_bits(said: Index) -> int:
+    """Return how many rows the groups have."""
+    return int(said.connection.execute("SELECT count(*) FROM bits").fetchone()[0])
+
+
+def test_groups_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full volume has few groups of each kind; those of before are gone, and nothing else is found."""
+    monkeypatch.setattr(volumes, "_EVENTS", 40)
+    monkeypatch.setattr(grouping, "_CHARACTERS", 200)
+    monkeypatch.setattr(grouping, "_PIECES", 32)
+    texts = ["twelve chars", "a tape", *["a tape deck with a reel"] * 17, " ".join(map(str, range(800)))] * 2
+    with filled(tmp_path, *texts, "x") as said:
+        before = hits(said)
+        number = volumes.down_from(said.connection, ALL)[1].number
+        make_groups(said)
+        together = groups(said)
+        assert [(64, 1, 32), (64, 1, 32)] == [group for group in together if group[1]]
+        assert sum(size for size, _, _ in together) == rows_of_bits(said)
+        assert before == hits(said)
+
+        trigrams.forget(said.connection, number)
+        assert ([], 0) == (groups(said), rows_of_bits(said))
+
+
+def test_few_pieces_of_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few pieces take as many bits as larger ones, but for those of longer texts, and nothing else is found."""
+    monkeypatch.setattr(volumes, "_EVENTS", 20)
+    monkeypatch.setattr(grouping, "_CHARACTERS", 100_000)
+    texts = ["a tape", *[" ".join(map(str, range(number, 40 + number))) for number in range(18)], "tape deck " * 200]
+    with filled(tmp_path, *texts, "x") as said:
+        before = hits(said)
+        make_groups(said)
+        assert [(362, 1, 24), (64, 0, 8)] == groups(said)[:2]
+        assert before == hits(said)
+
+        trigrams.forget(said.connection, volumes.down_from(said.connection, ALL)[1].number)
+        monkeypatch.setattr(grouping, "_FEW", 1)
+        make_groups(said)
+        assert [(64, 1, 8), (256, 1, 16), (362, 1, 16), (64, 0, 8)] == groups(said)[:4]
+        assert before == hits(said)
+
+
+def test_texts_without_letters(tmp_path: Path) -> None:
+    """What is too short for a trigram is in no group, and not read again."""
+    with filled(tmp_path, *["ab"] * 12) as said:
+        make_groups(said)
+        assert [(0, 1, 0)] == groups(said)[:1]
+        assert trigrams.lacking(said.connection) < 12
+        assert not index.make_groups(said.connection)
+        assert [] == in_log_order(said, "has:abc")
+        assert 12 == len(in_log_order(said, "has:ab"))
 
 
 def test_few_events_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While there are too few words for a block, no text is read for one, however often it is tried."""
+    """While there are too few words for a group, no text is read for one, however often it is tried."""
     read: list[int] = []
 
     def texts(after: int, last: int) -> Generator[tuple[int, str], None, None]:
@@ -120,39 +183,42 @@ def test_few_events_are_not_read_again(tmp_path: Path, monkeypatch: pytest.Monke
             yield event, "a few words"
 
     with filled(tmp_path, *["a few words"] * 300) as said:
-        monkeypatch.setattr(trigrams, "_CHARACTERS", 10_000)
-        assert not trigrams.make(said.connection, texts)
-        assert ([], []) == (blocks(said), read)
+        monkeypatch.setattr(grouping, "_CHARACTERS", 10_000)
+        assert not grouping.make(said.connection, texts)
+        assert ([], []) == (grouped(said), read)
 
-        monkeypatch.setattr(trigrams, "_CHARACTERS", 2_750)
-        assert not trigrams.make(said.connection, texts)
-        assert [(0, 249)] == blocks(said)
+        monkeypatch.setattr(grouping, "_CHARACTERS", 2_750)
+        assert not grouping.make(said.connection, texts)
+        assert list(range(250)) == grouped(said)
         assert 250 == len(read)
 
 
 def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only rows of blocks that may have the letters are looked at, and those in no block; of few the text is read."""
+    """Only rows that may have the letters are looked at, and those in no group; of few of them a long text is read."""
+    monkeypatch.setattr(finding, "_SHORT", 0)
     with filled(tmp_path, "getUserName here", "and more of it", "a tape deck", "and more of it", "setUserName") as said:
-        make_blocks(said)
+        make_groups(said)
         looked_at: list[int] = []
         read: list[int] = []
-        likely, texts = finding._likely, finding._texts
+        rows, texts = finding._rows, finding._read
 
-        def noted(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> list[int]:
+        def noted(
+            connection: sqlite3.Connection, raw: Condition, events: Sequence[int]
+        ) -> dict[int, tuple[str, str | None]]:
             looked_at.extend(events)
-            return likely(connection, raw, events)
+            return rows(connection, raw, events)
 
         def noted_too(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
             read.extend(events)
             return texts(connection, events)
 
-        monkeypatch.setattr(finding, "_likely", noted)
-        monkeypatch.setattr(finding, "_texts", noted_too)
+        monkeypatch.setattr(finding, "_rows", noted)
+        monkeypatch.setattr(finding, "_read", noted_too)
         assert [0] == in_log_order(said, "has:etUserName -/setu/")
-        assert [said.events[at] for at in (4, 1, 0)] == looked_at
+        assert [said.events[at] for at in (4, 0)] == looked_at
         assert [said.events[at] for at in (4, 0)] == read
-        assert [2] == by_time(said, "/tape.*k$/")
-        assert [said.events[at] for at in (2, 3, 4)] == looked_at[3:]
+        assert [2] == by_time(said, "/tape deck.*$/")
+        assert [said.events[at] for at in (2, 4)] == looked_at[2:]
         assert [said.events[2]] == read[2:]
 
 
@@ -162,7 +228,7 @@ def test_time_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with filled(tmp_path, "a tape", "a deck", "a tape", "a deck", "a deck", "a tape") as said:
         found, high = [], ALL
         while high > said.events[0]:
-            some = finding.find(said.connection, criteria("has:tape"), Paths(), 0, high, 100)
+            some = finding.find(said.connection, OneSearch(criteria("has:tape")), 0, high, 100)
             found += [said.events.index(event) for event in some.events]
             high = some.reached
 
@@ -186,54 +252,139 @@ QUERIES = (
 )
 
 
+def hits(said: Index) -> list[list[int]]:
+    """Return what each query finds, in both orders."""
+    return [find(said, query) for query in QUERIES for find in (in_log_order, by_time)]
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """The hits are the same without blocks, with them, and after something was erased, said and put into blocks."""
+def test_groups_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """The hits are the same without groups, with them, and after something was erased, said and put into groups."""
     chance = random.Random(seed)
     monkeypatch.setattr(volumes, "_EVENTS", chance.choice((2, 5, 100)))
     with filled(tmp_path, *(" ".join(chance.choices(WORDS, k=3)) for _ in range(14))) as said:
-
-        def hits() -> list[list[int]]:
-            return [find(said, query) for query in QUERIES for find in (in_log_order, by_time)]
-
-        before = hits()
-        make_blocks(said)
-        assert before == hits()
+        before = hits(said)
+        make_groups(said)
+        assert before == hits(said)
 
         changed, *gone = chance.sample(said.events, 3)
         erase(said, gone, {changed: "unheard"})
-        make_blocks(said)
-        after = hits()
+        make_groups(said)
+        after = hits(said)
         for volume in volumes.down_from(said.connection, ALL):
             trigrams.forget(said.connection, volume.number)
-        assert hits() == after
+        assert hits(said) == after
         assert before != after
 
 
-def test_erased_letters(tmp_path: Path) -> None:
-    """Trigrams of what was erased are not in the file."""
-    with filled(tmp_path, "twelve chars", f"secret {SECRET}", "twelve chars") as said:
-        make_blocks(said)
+def test_long_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters are found wherever they are in a long text, and so are several that are far from each other."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    chance = random.Random(1)
+    letters = "".join(chance.choices("abcdefghijklmnopqrstuvwxyz ", k=9000))
+    with filled(tmp_path, letters, letters[:3000], letters[::-1], "x") as said:
+        make_groups(said)
+        for at in range(0, 9000, 97):
+            part = letters[at : at + 45].strip()
+            assert ([1] if at < 2950 else []) + [0] == in_log_order(said, f'has:"{part}"')
+        assert [0] == in_log_order(said, f'has:"{letters[100:120].strip()}" has:"{letters[8000:8020].strip()}"')
+        assert [1, 0] == in_log_order(said, f"/{letters[100:110].strip()}.*{letters[2900:2910].strip()}/")
+
+
+LONG = " ".join(map(str, range(1000)))
+
+
+@pytest.mark.parametrize(
+    ("needed", "expected"),
+    [
+        ([], None),
+        ([Run("tape")], [0, 2, 3]),
+        ([Run("tape"), Run("reel")], [2]),
+        ([Run("TAPE"), Run("999")], [3]),
+        ([Every((Run("999"), Run("101"), Run("ta")))], [3, 4]),
+        ([Either((Run("reel"), Run("999")))], [1, 2, 3, 4]),
+        ([Either((Run("reel"), Run("re")))], None),
+        ([Run("tape"), Run("nowhere")], []),
+        ([Run("x\0y\ud800z")], None),
+        ([Every(tuple(Run(f"w{number:03}w") for number in range(99))), Run("tape")], []),
+    ],
+)
+def test_candidates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needed: list[Needed], expected: list[int] | None
+) -> None:
+    """All that is needed must be there, or one of several things; of what is short, nothing is known."""
+    monkeypatch.setattr(volumes, "_EVENTS", 5)
+    with filled(tmp_path, "a tape", "a reel", "reel and tape", f"{LONG} tape", LONG, "next") as said:
+        make_groups(said)
+        some = Candidates(needed).of(said.connection, volumes.down_from(said.connection, ALL)[1])
+        assert expected == (some and [said.events.index(event) for event in some.events])
+        assert some is None or some.after == said.events[4]
+
+
+def test_groups_that_are_put_together_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search reads all of the groups as they were at one moment."""
+    with (
+        filled(tmp_path, *["a tape deck"] * 20) as said,
+        closing(sqlite3.connect(index.path_of(said.path), isolation_level=None)) as reader,
+    ):
+        index.prepare_reader(reader, said.path)
+        make_groups(said)
+        groups_of = trigrams.groups_of
+
+        def and_then_forgotten(connection: sqlite3.Connection, volume: int) -> list[trigrams.Group]:
+            found = groups_of(connection, volume)
+            trigrams.forget(said.connection, volume)
+            return found
+
+        monkeypatch.setattr(candidates, "groups_of", and_then_forgotten)
+        (volume,) = volumes.down_from(reader, ALL)
+        some = Candidates([Run("tape")]).of(reader, volume)
+        assert some is not None
+        assert said.events == [*some.events, *range(some.after + 1, said.events[-1] + 1)]
+        assert not reader.in_transaction
+
+
+def test_erased_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what was erased, no bit is in the file."""
+    monkeypatch.setattr(grouping, "_CHARACTERS", 2000)
+    chance = random.Random(1)
+    texts = [f"secret {SECRET}" if chance.random() < 0.5 else "twelve chars" for _ in range(256)]
+    with filled(tmp_path, *texts) as said:
+        make_groups(said)
         path = index.path_of(said.path)
         said.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+        (number,) = said.connection.execute("SELECT number FROM groups ORDER BY length(events) DESC").fetchone()
+        bit = bit_of(Signature(SECRET).numbers[0], 64)
+        query = "SELECT pieces FROM bits WHERE number = ?"
+        (column,) = said.connection.execute(query, ((number << 12) + bit,)).fetchone()
         with open_descriptor(path, os.O_NOFOLLOW) as descriptor:
-            assert SECRET[1:3].encode() in os.pread(descriptor, 1 << 30, 0)
+            assert len(column) > 10
+            assert column in os.pread(descriptor, 1 << 30, 0)
 
-            erase(said, [], {said.events[1]: "secret"})
+            erase(said, [], {event: "secret" for event, text in zip(said.events, texts, strict=True) if SECRET in text})
             index.settle(said.connection, path, descriptor)
-            make_blocks(said)
+            make_groups(said)
             said.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
 
-            assert SECRET[1:3].encode() not in os.pread(descriptor, 1 << 30, 0)
+            assert trigrams.lacking(said.connection) < 100
+            assert 64 * len(groups(said)) == rows_of_bits(said)
+            assert column not in os.pread(descriptor, 1 << 30, 0)
 
 
 def test_an_index_of_before(tmp_path: Path) -> None:
-    """An index that has no blocks is used as it is, and gets them."""
+    """An index with the trigrams of an earlier version is used as it is, gets groups, and loses what it had."""
     with filled(tmp_path, "twelve chars", "a tape deck") as said:
-        said.connection.execute("DROP TABLE blocks")
+        for table in ("groups", "bits"):
+            said.connection.execute(f"DROP TABLE {table}")
+        said.connection.execute("CREATE TABLE blocks (number INTEGER PRIMARY KEY)")
+        said.connection.execute("CREATE VIRTUAL TABLE trigrams_0 USING fts5 (text, content = '', tokenize = 'trigram')")
+        said.connection.execute("PRAGMA user_version = 8")
         said.connection.execute("DETACH log")
         index.prepare(said.connection, said.path)
 
         assert [1] == in_log_order(said, "has:ape")
-        make_blocks(said)
-        assert [(0, 1)] == blocks(said)
+        make_groups(said)
+        assert [0, 1] == grouped(said)
+        assert [1] == in_log_order(said, "has:ape")
+        names = said.connection.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'trigrams*'").fetchall()
+        assert ([], index.VERSION) == (names, *said.connection.execute("PRAGMA user_version").fetchone())

@@ -1,0 +1,142 @@
+"""Which events may have some letters: those with a piece that seems to have their trigrams.
+
+It may be too many events, but never too few.
+"""
+
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from itertools import chain, compress
+from operator import and_, or_
+
+from reel.base.light_typing import NamedTuple
+from reel.base.remembering import remembering
+from reeld.search.literals import Either, Needed, Run, folded
+from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of, flags_of
+from reeld.search.trigrams import end_of, events_of, groups_of, row_of, rows_of
+from reeld.search.volumes import Some, Volume
+
+# The trigrams that are looked for in one piece, in how many pieces, and of a pattern.
+_OF_A_WINDOW, _WINDOWS, _MOST = 8, 3, 64
+
+
+class Candidates:
+    """The events that may have all that is needed; those of the volume that was asked for last stay known."""
+
+    def __init__(self, needed: Sequence[Needed]) -> None:
+        self._needed = needed
+        self._known: tuple[int, Some | None] = -1, None
+
+    def of(self, connection: sqlite3.Connection, volume: Volume) -> Some | None:
+        """Return the events of a volume; ``None`` for all."""
+        if self._known[0] != volume.number:
+            with _at_one_moment(connection):
+                having = _in_all(map(_Looking(connection, volume).having, self._needed))
+                found = having and Some(having.events(connection), end_of(connection, volume))
+            self._known = volume.number, found
+        return self._known[1]
+
+
+@contextmanager
+def _at_one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read all tables as they are at one moment: groups may be put together, or forgotten."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+class _Having(NamedTuple):
+    """The events that may have some letters.
+
+    Args:
+        whole: by groups of whole texts, which texts; the first one is the highest bit.
+        cut: the events of other texts.
+    """
+
+    whole: Mapping[int, int]
+    cut: set[int]
+
+    def __and__(self, other: "_Having") -> "_Having":
+        whole = {group: both for group, texts in self.whole.items() if (both := texts & other.whole.get(group, 0))}
+        return _Having(whole, self.cut & other.cut)
+
+    def __or__(self, other: "_Having") -> "_Having":
+        whole = {group: self.whole.get(group, 0) | other.whole.get(group, 0) for group in {*self.whole, *other.whole}}
+        return _Having(whole, self.cut | other.cut)
+
+    def events(self, connection: sqlite3.Connection) -> list[int]:
+        """Return their ids, ascending."""
+        found = [_chosen(events_of(connection, group), texts) for group, texts in self.whole.items()]
+        return sorted(chain(*found, self.cut))
+
+
+def _chosen(events: "array[int]", pieces: int) -> Iterator[int]:
+    """Return the events of those pieces whose bits are set."""
+    return compress(events, flags_of(pieces, len(events)))
+
+
+class _Looking:
+    """Looks for letters in the groups of a volume."""
+
+    def __init__(self, connection: sqlite3.Connection, volume: Volume) -> None:
+        self._connection = connection
+        self._groups = groups_of(connection, volume.number)
+        # For how many more trigrams it looks.
+        self._left = _MOST
+
+    def having(self, needed: Needed) -> _Having | None:
+        """Return the events that may have what is needed; ``None`` for all."""
+        if isinstance(needed, Run):
+            return _in_all(map(self._having_numbers, numbers_of(needed.letters)))
+        parts = map(self.having, needed.parts)
+        return _in_any(parts) if isinstance(needed, Either) else _in_all(parts)
+
+    def _having_numbers(self, numbers: Sequence[int]) -> _Having | None:
+        """Return the events that may have the trigrams with these numbers in one piece; ``None`` for all."""
+        if not numbers or len(numbers) > self._left:
+            return None
+        self._left -= len(numbers)
+        wanted = {
+            group: {row_of(group, bit_of(number, group.kind.size)) for number in numbers} for group in self._groups
+        }
+        rows = rows_of(self._connection, chain.from_iterable(wanted.values()))
+        whole, cut = dict[int, int](), set[int]()
+        for group, some in wanted.items():
+            pieces = reduce(and_, (int.from_bytes(rows[row], "big") for row in some))
+            if pieces and group.kind.is_whole:
+                whole[group.number] = pieces
+            elif pieces:
+                cut.update(_chosen(events_of(self._connection, group.number), pieces))
+        return _Having(whole, cut)
+
+
+def _in_all(parts: Iterable[_Having | None]) -> _Having | None:
+    """Return what is in all parts, of which ``None`` has all events."""
+    known = [part for part in parts if part is not None]
+    return reduce(and_, known) if known else None
+
+
+def _in_any(parts: Iterable[_Having | None]) -> _Having | None:
+    found = list(parts)
+    known = [part for part in found if part is not None]
+    return reduce(or_, known) if len(known) == len(found) else None
+
+
+@remembering(64)
+def numbers_of(run: str) -> list[list[int]]:
+    """Return the numbers of trigrams of letters in a row; those of one list are in one piece of each text with them."""
+    letters, found = folded(run), list[list[int]]()
+    for begin in range(0, min(len(letters), _WINDOWS * OVERLAP), OVERLAP):
+        window = letters[begin : begin + OVERLAP]
+        numbers = [
+            number
+            for at, number in enumerate(Signature(window).numbers)
+            if not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in window[at : at + LENGTH])
+        ]
+        most = min(len(numbers), _OF_A_WINDOW)
+        found.append([numbers[at * len(numbers) // most] for at in range(most)])
+    return found
