@@ -62,9 +62,16 @@ class WalCopies:
                 raise sqlite3.OperationalError(f"the WAL cannot be copied again: {error}") from error
             if kept is not None:
                 return kept
-        self.is_in_doubt = self._is_wal_in_doubt = True
-        busy, frames, copied = connection.execute(statement).fetchone()
-        self.is_in_doubt = self._is_wal_in_doubt = False
+        self.is_in_doubt = False
+        return self._checkpoint(connection, statement)
+
+    def _checkpoint(self, connection: sqlite3.Connection, statement: str) -> tuple[int, int, int]:
+        try:
+            busy, frames, copied = connection.execute(statement).fetchone()
+        except BaseException as error:
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:  # on a full disk nothing is lost
+                self.is_in_doubt = self._is_wal_in_doubt = True
+            raise
         return busy, frames, copied
 
     def _run_in_doubt(self, connection: sqlite3.Connection) -> tuple[int, int, int] | None:
@@ -74,11 +81,7 @@ class WalCopies:
                 self._write_again()
             self._is_wal_in_doubt = False
         before = self._header()
-        try:
-            _, frames, copied = connection.execute(_PASSIVE).fetchone()
-        except BaseException:
-            self._is_wal_in_doubt = True
-            raise
+        _, frames, copied = self._checkpoint(connection, _PASSIVE)
         if copied < frames or copied < 0:  # less than 0 if another checkpoint is under way
             return 1, frames, copied
         with _alone(connection):

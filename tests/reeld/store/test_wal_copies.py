@@ -91,6 +91,26 @@ def test_a_sync_that_failed(path: str, tmp_path: Path, later: object, has_copies
         )
 
 
+class OnFullDisk(Writer):
+    """A connection whose checkpoints find no room."""
+
+    def execute(self, *_: object) -> sqlite3.Cursor:
+        """Fail."""
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+
+def test_a_full_disk(path: str) -> None:
+    """It loses nothing, so that the WAL is not written again at each try."""
+    with opened(path) as (_, descriptor), closing(sqlite3.connect(path, factory=OnFullDisk)) as writer:
+        writer.copies = WalCopies(path, descriptor)
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            checkpoint(writer)
+
+        assert not writer.copies.is_in_doubt
+
+
 def test_a_wal_that_is_gone(path: str) -> None:
     """If the first checkpoint failed and there is no WAL any more, there is nothing to copy again."""
     with opened(path) as (writer, descriptor):
