@@ -125,6 +125,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel",),
     # the histories of other tools: steps, how they are read and added, and the tools
     ("reel.importing.steps", "reel.importing.values", "reel.importing.id_tables"),
+    ("reel.importing.batches",),
     ("reel.importing.sources", "reel.importing.adding"),
     ("reel.importing.tools",),
     ("reel.importing",),

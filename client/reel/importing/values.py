@@ -13,7 +13,7 @@ from reel.base.values import clean, clean_deep
 _IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_ID = 48
 # Escapes in JSON that may represent a lone surrogate or NUL, neither of which is allowed in a message.
-_ESCAPE = b"\\u"
+_BACKSLASH, _ESCAPE = b"\\", b"\\u"
 _DIRTY = (b"\\u0000", b"\\ud", b"\\uD")
 _MILLISECONDS = 1000
 # The daemon's limit for the value of a tag, in characters, and the longest title of an import.
@@ -36,7 +36,8 @@ def parse_record(data: bytes) -> Json | None:
     value = parse(data.decode("utf-8", "replace"))
     if type(value) is not dict:
         return None
-    if _ESCAPE in data and any(sign in data for sign in _DIRTY):
+    # A single byte is found in a sixth of the time.
+    if _BACKSLASH in data and _ESCAPE in data and any(sign in data for sign in _DIRTY):
         value, _ = clean_deep(value)
     return value  # type: ignore[no-any-return]  # a type check that mypy does not follow
 

@@ -26,7 +26,6 @@ from reel.cli.screen.output import Line
 from reel.daemon.address import state_directory
 from reel.daemon.peer import RECONNECT_SECONDS
 from reel.importing import MODULES, tool_named
-from reel.importing.adding.batches import batches
 from reel.importing.adding.importer import Importer, Totals
 from reel.importing.adding.masking import Masking
 from reel.importing.adding.pipeline import Pipeline
@@ -35,6 +34,7 @@ from reel.importing.adding.stretch import too_old
 from reel.importing.adding.target import CLIENT
 from reel.importing.adding.tombstones import NAME as TOMBSTONES
 from reel.importing.adding.tombstones import Tombstones
+from reel.importing.batches import batches
 from reel.importing.steps import WITHOUT_MESSAGE, About, Compacted, Problem, Said, Tool
 from reel.importing.tools.reel_log.importer import LogImporter
 from reel.reading.wording import age, count, duration, full_time, pad, size

@@ -11,7 +11,6 @@ from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Re
 from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
-from reel.importing.adding.batches import batches
 from reel.importing.adding.conversation import Conversation
 from reel.importing.adding.grouping import Grouping
 from reel.importing.adding.log import is_of_prune
@@ -20,6 +19,7 @@ from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.stored import Stored
 from reel.importing.adding.tombstones import Tombstones
+from reel.importing.batches import batches
 from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source, Step, Tool
 
 # The rule for the records of a file whose conversations were all killed or purged here.

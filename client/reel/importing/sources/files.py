@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
+from reel.importing.batches import some_at_a_time
 from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
@@ -233,17 +234,22 @@ class JsonLines(ABC):
 
     def read(self, lines: Iterator[Line]) -> Iterator[Step]:
         """Yield the steps in lines."""
+        for some in some_at_a_time(self._parsed(lines), lambda parsed: parsed[0].length):
+            for line, records in some:
+                self._line, self._position = line.number, line.end
+                self.counts.line, self.counts.position = line.number, line.end
+                if not records and (line.data.strip(_NOTHING) or (line.length and not line.data)):
+                    self.miss(line)
+                for found in records:
+                    yield from self.read_line(found, line.number)
+        yield from self.end()
+
+    def _parsed(self, lines: Iterator[Line]) -> Iterator[tuple[Line, list[Json]]]:
+        """Yield lines with the records in them, up to one that is not complete."""
         for line in lines:
             if not line.complete and not is_whole(line):
-                break
-            self._line, self._position = line.number, line.end
-            self.counts.line, self.counts.position = line.number, line.end
-            records = self._parse(line)
-            if not records and (line.data.strip(_NOTHING) or (line.length and not line.data)):
-                self.miss(line)
-            for found in records:
-                yield from self.read_line(found, line.number)
-        yield from self.end()
+                return
+            yield line, self._parse(line)
 
     def _parse(self, line: Line) -> list[Json]:
         return parse_line(line, self.source, self.counts) if line.length else []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from reel.importing.adding.batches import batches
+from reel.importing.batches import batches
 from reel.importing.steps import Back, Counts, Step
 
 
