@@ -194,3 +194,28 @@ def safe_now(shim: Shim, since: int) -> dict[File, bytes]:
     for call in shim.done(since):
         disk.do(call)
     return disk.cut(0.0, random.Random(5))
+
+
+@pytest.mark.parametrize("seed", range(12) if LONG else [2])
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_a_power_cut_after_failed_syncs_and_a_stop(
+    shimmed: CrashingDaemon, shim: Shim, tmp_path: Path, durability: str, seed: int
+) -> None:
+    """What failed syncs have lost is written again before the WAL is removed at the end of a run."""
+    shimmed.arguments = ["--durability", durability]
+    since, workload = shim.mark(), Workload(shimmed, seed=300 + seed)
+    shimmed.start()
+    with workload.load():
+        for turn in range(3):
+            files = (File.DATABASE, File.WAL, File.WAL | File.DATABASE)[seed % 3]
+            shim.order(Action.FAIL, Op.SYNC, files, skip=turn, count=1 + (turn + seed) % 3, value=EIO)
+            workload.wait_for_commands(60)
+        shimmed.end()
+    shim.calm()
+    disk = Disk()
+    for call in shim.done(since):
+        disk.do(call)
+    left = lay_out(tmp_path, disk.cut(0.0, random.Random(5)))
+
+    assert read(shimmed.database) == read(left)
+    assert [("ok",)] == integrity(left)

@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
 from reeld.store.traces import Recovered, recover
 from reeld.store.transactions import EventWriter
-from reeld.store.wal import end_doubt
+from reeld.store.wal import checkpoint_at_the_end
 from reeld.store.wal_copies import WalCopies
 
 log = logging.getLogger(__name__)
+
+_never_closed: list[sqlite3.Connection] = []
 
 
 @asynccontextmanager
@@ -41,7 +43,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             descriptor = stack.enter_context(open_descriptor(path, os.O_CREAT | os.O_NOFOLLOW))
             setup = partial(_prepare, presence=presence, opened=descriptor, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
-            stack.push_async_callback(_end_doubt, database, path)
+            stack.push_async_callback(_settle, database, path)
             stack.enter_context(presence.hold_wal())
             recovered, events, next_row = await database.run(partial(_begin, path=path))
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
@@ -57,11 +59,18 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
         yield Engine(database, readers, reader, copier, events, presence, next_row, recovered, ground=ground, pace=pace)
 
 
-async def _end_doubt(database: ConnectionThread, path: str) -> None:
-    """Copy again what a failed checkpoint may have lost, before the last connection is closed."""
+async def _settle(database: ConnectionThread, path: str) -> None:
+    """Copy the WAL before the last connection is closed; if something may have been lost, keep it.
+
+    SQLite removes it when the last connection is closed. So one that only reads, and cannot do that, stays open until
+    the process ends.
+    """
     with anyio.CancelScope(shield=True):
-        if not await database.run(end_doubt):
-            log.error("what was written to %s last may not be on the disk: checkpoints of it fail", path)
+        if not await database.run(checkpoint_at_the_end):
+            log.error("checkpoints of %s fail: its WAL stays, and is copied at the next start", path)
+            with suppress(sqlite3.Error):
+                _never_closed.append(open_guard(path))
+                prepare_copier(_never_closed[-1])
 
 
 def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:

@@ -27,8 +27,8 @@ _LENGTH = 5_600_000
 _ZEROS = bytes(1 << 20)
 # What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
 _FULL = 2
-# How often a checkpoint is tried before a file is closed whose last one failed.
-_TRIES = 3
+# How often a checkpoint is tried before a file is closed.
+_TRIES = 5
 # Seconds between two tries to overwrite the WAL.
 _AGAIN = 0.002
 # The time limit for lsof in seconds.
@@ -70,17 +70,17 @@ def try_checkpoint(connection: sqlite3.Connection) -> None:
         checkpoint(connection)
 
 
-def end_doubt(connection: sqlite3.Connection) -> bool:
-    """Copy the WAL if a checkpoint has failed since it began; return whether all of it is on the disk, as far as known.
+def checkpoint_at_the_end(connection: sqlite3.Connection) -> bool:
+    """Copy the WAL before the connection is closed; return whether nothing of it may have been lost.
 
-    SQLite copies and removes the WAL when the last connection is closed. It does not know what it may have lost.
+    SQLite does so itself, and removes the WAL, but does not write again what a failed sync has lost.
     """
     copies: WalCopies | None = getattr(connection, "copies", None)
-    tries = _TRIES  # the system reports once that pages were lost
-    while copies is not None and copies.is_in_doubt and tries:
+    for _ in range(_TRIES):  # a disk that fails for a moment, which the system tells with each descriptor
         try_checkpoint(connection)
-        tries -= 1
-    return copies is None or not copies.is_in_doubt
+        if copies is None or not copies.is_in_doubt:
+            return True
+    return False
 
 
 def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:

@@ -1,6 +1,7 @@
 """What a checkpoint has copied without a sync is copied again if a later sync fails."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reeld.store import file_engine
 from reeld.store.store import open_store
 from reeld.store.wal import checkpoint, restart_wal, truncate_wal
 from reeld.store.wal_copies import WalCopies
@@ -55,9 +57,7 @@ def on_the_disk(path: str, tmp_path: Path) -> dict[str, int]:
 @contextmanager
 def failing(writer: sqlite3.Connection) -> Iterator[None]:
     """Let checkpoints fail."""
-    writer.set_authorizer(
-        lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_PRAGMA else sqlite3.SQLITE_OK
-    )
+    writer.set_authorizer(_no_pragma)
     try:
         yield
     finally:
@@ -228,6 +228,28 @@ async def test_a_store_that_is_closed(path: str) -> None:
 
     assert 0 == wal_bytes(path)
     assert [(3, 20_000)] == query(path, "SELECT count(*), max(length(replace(content, char(0), ''))) FROM events")
+
+
+async def test_a_store_whose_checkpoints_fail_to_the_end(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its WAL stays, with all that may not be in the file, although SQLite removes a WAL that it could copy."""
+    monkeypatch.setattr(file_engine, "_never_closed", [])
+    async with open_store(path) as store:
+        await write(store, made(1, event(2, content="x" * 20_000)))
+        await store._database.run(lambda writer: writer.set_authorizer(_no_pragma))
+
+    assert wal_bytes(path)
+    for suffix in ("", "-wal"):
+        shutil.copyfile(f"{path}{suffix}", tmp_path / f"copy.db{suffix}")
+    (kept,) = file_engine._never_closed
+    kept.close()
+    assert [(2,)] == query(str(tmp_path / "copy.db"), "SELECT count(*) FROM events")
+    assert "its WAL stays" in caplog.text
+
+
+def _no_pragma(action: int, *_: object) -> int:
+    return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_PRAGMA else sqlite3.SQLITE_OK
 
 
 def content(path: str) -> bytes:
