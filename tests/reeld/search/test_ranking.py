@@ -87,8 +87,9 @@ def best_of(connection: sqlite3.Connection, wanted: Criteria, fresh: Freshness |
     found: list[Ranked] = []
     for part in plan.parts:
         asked = Asked(plan, part, wanted.condition, ALL, fresh, limit, Known())
-        _, best = ranking.best_of(connection, every, asked, Found(planning.MOST_EVENTS), ends=math.inf)
-        assert best is not None
+        some, best = Found(planning.MOST_EVENTS), None
+        while best is None:  # a search goes on after a pause
+            some, best = ranking.best_of(connection, every, asked, some, ends=math.inf)
         found += best
     return found[:limit]
 
