@@ -21,7 +21,7 @@ from reeld.search.volumes import Volume, down_from
 from reeld.store.connection import transaction
 
 # The characters and events of which groups are made at once.
-_CHARACTERS, _EVENTS = 640 << 10, 1 << 13
+_CHARACTERS, _EVENTS = 640 << 10, trigrams.MOST_WAITING
 # The characters of a word with what is around it, by which texts are judged before they are read.
 _WORD = 6
 # Seconds of one batch.

@@ -305,6 +305,7 @@ class Search:
                 if self._is_damaged or self._is_removed or not self._has_room():
                     return
                 began, written = time.monotonic(), self._store.writer.events
+                await self._filler.adapt(self.without_trigrams - trigrams.MOST_WAITING)
                 more = await self._filler.run(index.make_groups)
                 self.without_trigrams = await self._filler.run(trigrams.lacking)
             if not more:

@@ -22,6 +22,8 @@ from reeld.store.connection import Numbers
 
 # The lowest bits of the number of a row say which bit of the pieces it has, and the others of which group.
 _BITS = 12
+# So many of the newest events are in no group yet at most, unless there is a lack of groups.
+MOST_WAITING = 1 << 13
 
 
 def create(connection: sqlite3.Connection) -> None:

@@ -296,6 +296,28 @@ async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.
         assert not lives(ended)
 
 
+async def test_groups_for_many_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process makes the groups of trigrams that an index lacks, as one of an earlier version; few wait for more."""
+    database = str(tmp_path / "reel.db")
+    async with filled(database) as (_, search):
+        path = search.path
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("PRAGMA user_version = 8; DROP TABLE groups; DROP TABLE bits")
+
+    for waiting, has_process in ((100, False), (0, True)):
+        monkeypatch.setattr(trigrams, "MOST_WAITING", waiting)
+        async with open_store(database) as store, anyio.create_task_group() as tasks:
+            search = Search(store, _TOOLS)
+            tasks.start_soon(search.run)
+            with anyio.fail_after(PATIENCE):
+                while not search.indexed or search._filler.has_process < has_process:
+                    await search.catch_up(PATIENCE)
+                    await anyio.lowlevel.checkpoint()
+            await anyio.wait_all_tasks_blocked()
+            assert search._filler.has_process == has_process
+            tasks.cancel_scope.cancel()
+
+
 async def test_a_process_without_anything_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends by itself, although nothing is written."""
     monkeypatch.setattr(filler, "_REST", 0.5)  # on a slow machine it ends before all is filled
