@@ -6,13 +6,16 @@ for its kind and its agent, so that FTS5 itself can restrict a search to them.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from reeld.search import touched, vocabulary
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
-from reeld.search.words import indexed
+from reeld.search.words import Indexed, indexed
+
+# An event: its id, its agent, its kind, its content, its data, and when it was said.
+Row: TypeAlias = tuple[int, int, str, str | None, str | None, int]
 
 # The kinds of events that have text. Their places are stored: an insertion needs a new version.
 KINDS = ("user", "assistant", "tool_call", "tool_result", "tool", "system", "note", "created", "changed")
@@ -29,22 +32,24 @@ def message_of(
     return None if blocks is None else Message(event, agent, said, blocks)
 
 
-def document_of(
-    event: int,
-    agent: int,
-    kind: str,
-    content: str | None,
-    data_json: str | None,
-    said: int,
-    *,
-    blocks: Sequence[Any] | None = None,
-) -> Document | None:
-    """Return the index entry of an event; ``None`` if it has no text."""
-    text = text_of(kind, content, data_json, blocks=blocks)
-    if not text:
-        return None
-    prepared, about = indexed(text), f"{kind_word(kind)} {agent_word(agent)}"
-    length = vocabulary.length(prepared.words)
+def documents_of(rows: Sequence[Row], blocks: Sequence[Sequence[Any] | None] | None = None) -> list[Document]:
+    """Return the index entries of events, without those that have no text.
+
+    Args:
+        rows: the events; see :mod:`reel.base.batches` for how many.
+        blocks: the blocks of each, if they have been read.
+    """
+    known = blocks or [None] * len(rows)
+    texts = [text_of(*row[2:5], blocks=its) if row[2] in KINDS else "" for row, its in zip(rows, known, strict=True)]
+    spoken = [(row, text) for row, text in zip(rows, texts, strict=True) if text]
+    prepared = [indexed(text) for _, text in spoken]
+    lengths = [vocabulary.length(each.words) for each in prepared]
+    return [_document(row, *more) for (row, _), more in zip(spoken, zip(prepared, lengths, strict=True), strict=True)]
+
+
+def _document(row: Row, prepared: Indexed, length: int) -> Document:
+    event, agent, kind, _, data_json, said = row
+    about = f"{kind_word(kind)} {agent_word(agent)}"
     return Document(event, *prepared, about, agent, KINDS.index(kind), length, said, _is_talk(kind, data_json))
 
 

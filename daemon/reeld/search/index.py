@@ -18,10 +18,12 @@ import time
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+from reel.base.batches import some_at_a_time
 from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
@@ -266,7 +268,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
             more = True
         else:
             batch = _Batch(connection, event, checksum, ends)
-            documents = list(batch.documents())
+            documents = batch.documents()
             volumes.insert(connection, volume, documents)
             volumes.count(connection, volume, documents)
             _count(connection, documents, [])
@@ -342,31 +344,35 @@ class _Batch:
         # Whether there may be more events.
         self.is_full = False
 
-    def documents(self) -> Iterator[Document]:
-        """Yield the events that have text; invalid bytes are replaced with U+FFFD.
+    def documents(self) -> list[Document]:
+        """Return the events that have text; invalid bytes are replaced with U+FFFD.
 
         Raises:
             LogError: the log cannot be read.
         """
-        from reeld.search.entries import document_of, message_of
+        from reeld.search.entries import documents_of, message_of
 
+        found: list[Document] = []
+        number = 0
         with reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
-            for number, (*row, checksum) in enumerate(rows, 1):
-                self.event, self.checksum = row[0], checksum
-                message = message_of(*row)
-                if message is not None:
-                    self.touching.append(message)
-                document = document_of(*row, blocks=message and message.blocks)
-                if document is not None:
-                    self.characters += len(document.words)
-                    yield document
-                if (
-                    number == _EVENTS
-                    or self.characters >= _CHARACTERS
-                    or (not number % 16 and time.monotonic() > self._ends)
-                ):
+            for some in some_at_a_time(rows, _size_of):
+                self.event, *_, self.checksum = some[-1]
+                events = [row[:-1] for row in some]
+                messages = [message_of(*event) for event in events]
+                self.touching += filter(None, messages)
+                documents = documents_of(events, [message and message.blocks for message in messages])
+                found += documents
+                number += len(some)
+                self.characters += sum(len(document.words) for document in documents)
+                if number == _EVENTS or self.characters >= _CHARACTERS or time.monotonic() > self._ends:
                     self.is_full = True
-                    return
+                    break
+        return found
+
+
+def _size_of(row: tuple[Any, ...]) -> int:
+    """Return how many characters the texts of an event have."""
+    return sum(len(text) for text in row[3:5] if text)
 
 
 def _decoded(text: bytes) -> str:
@@ -399,7 +405,7 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         Storage: there is too little room; nothing has changed.
     """
     from reeld.search import entering
-    from reeld.search.entries import document_of, message_of
+    from reeld.search.entries import documents_of, message_of
 
     query = f"SELECT {_EVENT} FROM log.events WHERE id = ?"  # noqa: S608 - columns
     below = progress(connection) + 1
@@ -412,9 +418,9 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
         first = bisect_left(rest, volume.first)
         rows = [row for event in rest[first:] if (row := log.execute(query, (event,)).fetchone()) is not None]
         del rest[first:]
-        documents = [document for row in rows if (document := document_of(*row)) is not None]
+        documents = documents_of(rows)
         texts = [(*row[:2], *instead[row[0]], row[5]) for row in rows if row[0] in instead]
-        others = [document for text in texts if (document := document_of(*text)) is not None]
+        others = documents_of(texts)
         if documents or others:
             require_room(path, _ROOM, "nothing can be erased in it")
             with transaction(connection):

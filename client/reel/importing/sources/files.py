@@ -13,10 +13,10 @@ from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from reel.base.batches import some_at_a_time
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
-from reel.importing.batches import some_at_a_time
 from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
