@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from reel.sync.changes import Changes, Fingerprint
 
 
+# How many seconds the daemon may take between two pieces of a message, before a client does other things meanwhile.
+_SOON = 1.0
+
+
 class Deadline:
     """The moment until which something has to be answered.
 
@@ -231,14 +235,17 @@ class Connection:
         """Read on until a message is complete; return it if it is the result of the newest request.
 
         The garbage collector is paused until then, not only while each piece is decoded. Between the pieces it would
-        run thirty times for 10,000 messages, and look at everything in the program at every fourth such reply.
+        run thirty times for 10,000 messages, and look at everything in the program at every fourth such reply. If
+        nothing comes for a second, other threads may need it, and ``None`` is returned.
         """
         from reel.base.garbage import uncollected  # noqa: PLC0415 - the replies of a short command come whole
 
         result, room = None, memoryview(bytearray(RECEIVED_AMID))
         with uncollected():
             while result is None and self._framing.is_amid:
-                result = self._result_in(self.receive(deadline, room))
+                if (responses := self._receive_soon(deadline, room)) is None:
+                    break
+                result = self._result_in(responses)
         return result
 
     def send(self, request: bytes, deadline: Deadline) -> None:
@@ -251,10 +258,21 @@ class Connection:
             self.close()
             raise
 
-    def receive(self, deadline: Deadline, room: memoryview | None = None) -> list[Response]:
-        """Wait for bytes from the daemon, for which there may be room; return the responses that they complete."""
+    def receive(self, deadline: Deadline) -> list[Response]:
+        """Wait for bytes from the daemon; return the responses that they complete."""
         try:
-            return self._read(deadline.left(), room)
+            return self._read(deadline.left())
+        except BaseException:
+            self.close()
+            raise
+
+    def _receive_soon(self, deadline: Deadline, room: memoryview) -> list[Response] | None:
+        """Receive bytes into a buffer; return the responses that they complete, or ``None`` if none come soon."""
+        try:
+            left = deadline.left()
+            return self._read(_SOON if left is None else min(left, _SOON), room)
+        except TimeoutError:
+            return None
         except BaseException:
             self.close()
             raise

@@ -68,6 +68,26 @@ def test_it_is_paused_amid_a_message(pieces: list[bytes], expected: list[bool]) 
     it.close()
 
 
+def test_it_goes_on_while_a_daemon_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs while nothing comes, although a part of a message has arrived, and is paused for the rest of it."""
+    monkeypatch.setattr("reel.sync.connection._SOON", 0.01)
+    it = Pieces(REPLY[:3], b"", REPLY[3:5], REPLY[5:])
+
+    assert {"pong": True} == it.ask()
+    assert [True, False, True, False] == it.seen
+    it.close()
+
+
+def test_the_limit_of_a_call_counts_amid_its_reply() -> None:
+    """A call that has a time limit ends at it, and the connection with it."""
+    it = Pieces(REPLY[:3], b"", b"")
+    with pytest.raises(TimeoutError):
+        it.connection.ask(requests.ping(), Deadline(0.01))
+
+    assert it.connection.is_closed
+    it.close()
+
+
 def test_it_goes_on_after_a_lost_connection() -> None:
     """It runs again if the rest never comes."""
     it = Pieces(REPLY[:3])
