@@ -106,7 +106,7 @@ def _is_anothers(path: str) -> bool:
         with closing(sqlite3.connect(uri_of(path, "ro"), uri=True, timeout=0)) as connection:
             return _application(connection) not in (None, APPLICATION_ID)
     except sqlite3.Error as error:
-        if is_damage(error) or error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_IOERR:
+        if is_damage(error) or _code(error) == sqlite3.SQLITE_IOERR:
             return False
         raise OSError(None, str(error), path) from error
 
@@ -120,12 +120,16 @@ def _application(connection: sqlite3.Connection) -> int | None:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return whether an error says that the file is damaged."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+    return _code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def is_locked(error: Exception) -> bool:
     """Return whether an error says that another program has locked the file."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
 
 
 def path_for(directory: str, identity: str) -> str:
