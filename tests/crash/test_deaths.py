@@ -11,7 +11,7 @@ import pytest
 
 from reel import requests
 from reel.sync.client import Client
-from reeld.search import index
+from reeld.search import index_file
 from tests.crash import stats
 from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS, VOLUME
 from tests.crash.crashing_daemon import CrashingDaemon
@@ -115,7 +115,7 @@ def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:
         workload.wait_for_commands(2 * VOLUME)  # with jumps among them
         crashing.kill()
     for point in INDEXING:
-        index.remove(index.path_of(crashing.database))
+        index_file.remove(index_file.path_of(crashing.database))
         with death_at(crashing, point):
             crashing.launch()
         crashing.start()
@@ -123,7 +123,7 @@ def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:
     crashing.start()
     found = everything_in_the_index(crashing)
     crashing.kill()
-    index.remove(index.path_of(crashing.database))
+    index_file.remove(index_file.path_of(crashing.database))
     crashing.start()
 
     assert found

@@ -11,16 +11,13 @@ What reads events is imported when there are some: a daemon at rest needs none o
 """
 # ruff: noqa: PLC0415 - as above
 
-import os
 import sqlite3
-import stat
 import time
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, suppress
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 from reel.base.batches import some_at_a_time
@@ -29,10 +26,11 @@ from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
+from reeld.search.index_file import APPLICATION_ID, application_of
 from reeld.search.texts import Text, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
-from reeld.store.connection import transaction, uri_of
+from reeld.store.connection import transaction
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
@@ -40,8 +38,6 @@ from reeld.store.sweep import clean
 VERSION = 9
 # The one before, which had blocks of trigrams instead of groups.
 _WITH_BLOCKS = 8
-# "rees" in ASCII.
-APPLICATION_ID = 0x72656573
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
 # some hundred events take several times as long; with longer ones, new events would become searchable too late.
 _EVENTS = 8000
@@ -71,72 +67,6 @@ class Outdated(Exception):
     """
 
 
-def path_of(database: str) -> str:
-    """Return the path of a database's index: ``search.db`` beside ``reel.db``, ``x-search.db`` beside ``x.db``."""
-    path = Path(database)
-    prefix = "" if path.name == "reel.db" else f"{path.name.removesuffix('.db')}-"
-    return str(path.with_name(f"{prefix}search.db"))
-
-
-def remove(path: str) -> None:
-    """Delete an index; a database of another program that is at its path stays.
-
-    Raises:
-        OSError: it cannot be deleted, or it is not known whose it is.
-    """
-    if _is_anothers(path):
-        return
-    for suffix in ("-wal", "-shm", ""):
-        with suppress(FileNotFoundError):
-            os.unlink(f"{path}{suffix}")
-
-
-def _is_anothers(path: str) -> bool:
-    """Return whether another program has made a file; what is damaged is taken for an index, by its name.
-
-    Raises:
-        OSError: nobody knows, because the file is locked or cannot be opened.
-    """
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return True
-    except FileNotFoundError:
-        return False
-    try:
-        with closing(sqlite3.connect(uri_of(path, "ro"), uri=True, timeout=0)) as connection:
-            return _application(connection) not in (None, APPLICATION_ID)
-    except sqlite3.Error as error:
-        if is_damage(error) or _code(error) == sqlite3.SQLITE_IOERR:
-            return False
-        raise OSError(None, str(error), path) from error
-
-
-def _application(connection: sqlite3.Connection) -> int | None:
-    """Return the number of the program that made a database; ``None`` if there is nothing in it."""
-    begun = connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    return int(application) if begun else None
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether an error says that the file is damaged."""
-    return _code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-def is_locked(error: Exception) -> bool:
-    """Return whether an error says that another program has locked the file."""
-    return _code(error) == sqlite3.SQLITE_BUSY
-
-
-def _code(error: Exception) -> int:
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-
-
-def path_for(directory: str, identity: str) -> str:
-    """Return the path of the index for a database on a server, from the id of that database."""
-    return f"{directory}/search-{identity}.db"
-
-
 def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: Described = _NO_OTHERS) -> None:
     """Set up the writing connection: create the tables, and attach the log.
 
@@ -150,7 +80,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         Storage: the file belongs to another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    application = _application(connection)
+    application = application_of(connection)
     if application not in (None, APPLICATION_ID):
         raise Storage("it is not a search index of reel's; move it away")
     if application is not None and version not in (VERSION, _WITH_BLOCKS):

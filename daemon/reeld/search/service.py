@@ -21,10 +21,11 @@ from reel.base.errors import Storage
 from reel.base.installation import UPDATED
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
-from reeld.search import index, touched, trigrams
+from reeld.search import index, index_file, touched, trigrams
 from reeld.search.attached_log import LogError, close_log
 from reeld.search.filler import Abandoned, Filler, end_orphans
 from reeld.search.index import Outdated
+from reeld.search.index_file import path_for, path_of
 from reeld.search.lengths import Known
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.texts import Text
@@ -71,7 +72,7 @@ class Search:
         self._described = described
         # How the index reads the log: its path, or a function that opens a connection to it.
         self._log = store.engine.open_log or store.path
-        self.path = index.path_of(store.path) if store.is_file else index.path_for(state_directory(), store.engine.id)
+        self.path = path_of(store.path) if store.is_file else path_for(state_directory(), store.engine.id)
         # The id of the newest event in the index.
         self.indexed = 0
         # That of the newest event in its table of what calls did.
@@ -139,11 +140,11 @@ class Search:
                 self._fail("there is not enough memory to fill the search index")
                 await anyio.sleep(_RETRY)
             except (OSError, sqlite3.Error, Storage) as error:
-                if isinstance(error, sqlite3.Error) and index.is_damage(error):
+                if isinstance(error, sqlite3.Error) and index_file.is_damage(error):
                     await self._build_again(f"is damaged ({error})")
                 else:
                     self._fail(f"{self.path} cannot be used: {error}")
-                    await anyio.sleep(_SOON if index.is_locked(error) else _RETRY)
+                    await anyio.sleep(_SOON if index_file.is_locked(error) else _RETRY)
 
     async def _build_again(self, reason: str) -> None:
         """Remove the index, so that it is rebuilt; first wait if it was built recently."""
@@ -156,14 +157,14 @@ class Search:
         else:
             log.warning("the search index %s %s; it is built again", self.path, reason)
         try:
-            index.remove(self.path)
+            index_file.remove(self.path)
         except OSError as error:
             self._fail(f"{self.path} cannot be removed: {error.strerror}")
             await anyio.sleep(_RETRY)
 
     async def _forget_all(self) -> None:
         """Remove an index that may contain what was being erased when the daemon was killed."""
-        index.remove(self.path)
+        index_file.remove(self.path)
         await self._store.eraser.end()
 
     @asynccontextmanager
@@ -191,7 +192,7 @@ class Search:
 
     def _remove(self) -> None:
         try:
-            index.remove(self.path)
+            index_file.remove(self.path)
             self._is_removed = True
         except OSError as error:
             self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
@@ -406,7 +407,7 @@ class Search:
                 partial(_interruptible, job, abandoned.is_set)
             )
         except sqlite3.Error as error:
-            if index.is_damage(error):
+            if index_file.is_damage(error):
                 self._is_damaged = True
                 self._news.set()
                 raise Storage("the search index is damaged, and built again; repeat the search later") from error

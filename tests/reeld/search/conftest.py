@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reeld.search import index
+from reeld.search import index_file
 from reeld.store.schema import prepare as prepare_log
 from reeld.store.sweep import open_descriptor
 from tests.reeld.search.indexes import opened
@@ -32,7 +32,7 @@ def rows(database: str) -> Iterator[Rows]:
 @pytest.fixture
 def descriptor(database: str) -> Iterator[int]:
     """A descriptor of the index, which is opened before SQLite opens it and closed after it."""
-    with open_descriptor(index.path_of(database), os.O_CREAT) as opened:
+    with open_descriptor(index_file.path_of(database), os.O_CREAT) as opened:
         yield opened
 
 

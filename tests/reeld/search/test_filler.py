@@ -20,7 +20,7 @@ import pytest
 
 from reel.base.errors import Storage
 from reel.touches.describing import Described, described
-from reeld.search import filler, filling, index, trigrams
+from reeld.search import filler, filling, index, index_file, trigrams
 from reeld.search.attached_log import LogError
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
@@ -161,7 +161,7 @@ async def test_the_process_fills_it_as_the_thread_does(path: str, monkeypatch: p
     async with filled(path, 200) as (_, search):
         by_process, index_path = search._filler.has_process, search.path
     ours = content(index_path)
-    index.remove(index_path)
+    index_file.remove(index_path)
     monkeypatch.setattr(filler, "_MUCH", 1 << 60)
     async with open_store(path) as store, anyio.create_task_group() as tasks:
         again = Search(store, _TOOLS)

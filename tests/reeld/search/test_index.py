@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from reel.base.errors import Storage
-from reeld.search import finding, index, volumes
+from reeld.search import finding, index, index_file, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, OneSearch, Paths
 from reeld.search.patterns import compiled
@@ -93,7 +93,7 @@ def test_index_of_something_else(rows: Rows, connection: sqlite3.Connection, dat
 @pytest.mark.usefixtures("rows")
 def test_file_of_somebody_else(database: str) -> None:
     """Another program's database is left alone."""
-    with closing(sqlite3.connect(index.path_of(database))) as other:
+    with closing(sqlite3.connect(index_file.path_of(database))) as other:
         other.execute("CREATE TABLE mine (x)")
 
     with pytest.raises(Storage, match="move it away"):
@@ -106,7 +106,7 @@ def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: 
     kept, gone = rows.event(agent, content="kept word"), rows.event(agent, content="xyzzyplugh word")
     fill(connection)
 
-    path = index.path_of(database)
+    path = index_file.path_of(database)
     index.replace(connection, [gone, 99], {}, path)
     index.settle(connection, path, descriptor)
 
@@ -208,7 +208,7 @@ def test_volumes(rows: Rows, connection: sqlite3.Connection, database: str, monk
     assert [10, 7, 4, 1] == [volume.first for volume in volumes.down_from(connection, 1 << 40)]
     assert found(connection, "all") == events[::-1]
 
-    index.replace(connection, [events[1], events[10]], {}, index.path_of(database))
+    index.replace(connection, [events[1], events[10]], {}, index_file.path_of(database))
 
     assert found(connection, "al*") == [event for event in events[::-1] if event not in {events[1], events[10]}]
 
@@ -265,8 +265,8 @@ def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
 
 def test_path_of_the_index() -> None:
     """The index is beside its database, and no two databases share one."""
-    assert "/x/search.db" == index.path_of("/x/reel.db")
-    assert "/x/other-search.db" == index.path_of("/x/other.db")
+    assert "/x/search.db" == index_file.path_of("/x/reel.db")
+    assert "/x/other-search.db" == index_file.path_of("/x/other.db")
 
 
 def test_what_a_server_has_lost(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:

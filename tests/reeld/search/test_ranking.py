@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reeld.search import finding, index, lengths, planning, ranking, vocabulary, volumes
+from reeld.search import finding, index, index_file, lengths, planning, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
 from reeld.search.finding import Look, Paths
 from reeld.search.lengths import Known
@@ -52,7 +52,7 @@ class Index:
         self.rows = Rows(self.log)
         self.agent = self.rows.agent(1)
         self.events = [self.rows.event(self.agent, content=text) for text in texts]
-        uri = f"file:{index.path_of(self.path)}?mode=rwc"
+        uri = f"file:{index_file.path_of(self.path)}?mode=rwc"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         index.prepare(self.connection, self.path)
         self.fill()
@@ -268,7 +268,7 @@ def test_volumes_change_nothing(
                 said.fill()
             before = said.ranked(query)
             gone = sorted(said.events[number] for number in erased if number < len(texts))
-            index.replace(said.connection, gone, {}, index.path_of(said.path))
+            index.replace(said.connection, gone, {}, index_file.path_of(said.path))
             found.append((before, said.ranked(query), vocabulary_of(said.connection)))
             assert {each.event for each in said.ranked(query)}.isdisjoint(gone)
 

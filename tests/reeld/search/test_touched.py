@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reel.touches.describing import described
-from reeld.search import edits, entering, index, touched
+from reeld.search import edits, entering, index, index_file, touched
 from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Paths
 from reeld.search.shown_edits import Spot
@@ -309,7 +309,7 @@ def test_forgotten_edits(rows: Rows, connection: sqlite3.Connection, database: s
 
     call = {"type": "tool_call", "id": "c2", "name": "Bash", "arguments": '{"command": "echo [redacted]"}'}
     instead = ("assistant", "", json.dumps({"blocks": [call]}))
-    path = index.path_of(database)
+    path = index_file.path_of(database)
     index.replace(connection, [gone], {run: instead}, path)
     rows.unlock()
     rows.connection.execute("UPDATE events SET data_json = ? WHERE id = ?", (instead[2], run))
@@ -363,7 +363,7 @@ def test_tools_that_were_described(rows: Rows, connection: sqlite3.Connection, d
     event = called(rows, rows.agent(1), "save", {"target": "a", "body": "x"})
     fill(connection)
     assert [] == found(connection)
-    path = index.path_of(database)
+    path = index_file.path_of(database)
     tools = described({"save": {"wrote": "target", "after": "body"}})
 
     with closing(sqlite3.connect(path, factory=Knowing, isolation_level=None)) as knowing:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reeld.search import candidates, finding, grouping, index, trigrams, volumes
+from reeld.search import candidates, finding, grouping, index, index_file, trigrams, volumes
 from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
 from reeld.search.finding import OneSearch
@@ -325,7 +325,7 @@ def test_groups_that_are_put_together_meanwhile(tmp_path: Path, monkeypatch: pyt
     """A search reads all of the groups as they were at one moment."""
     with (
         filled(tmp_path, *["a tape deck"] * 20) as said,
-        closing(sqlite3.connect(index.path_of(said.path), isolation_level=None)) as reader,
+        closing(sqlite3.connect(index_file.path_of(said.path), isolation_level=None)) as reader,
     ):
         index.prepare_reader(reader, said.path)
         make_groups(said)
@@ -351,7 +351,7 @@ def test_erased_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     texts = [f"secret {SECRET}" if chance.random() < 0.5 else "twelve chars" for _ in range(256)]
     with filled(tmp_path, *texts) as said:
         make_groups(said)
-        path = index.path_of(said.path)
+        path = index_file.path_of(said.path)
         said.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
         (number,) = said.connection.execute("SELECT number FROM groups ORDER BY length(events) DESC").fetchone()
         bit = bit_of(Signature(SECRET).numbers[0], 64)
