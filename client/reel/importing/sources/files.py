@@ -236,6 +236,9 @@ class JsonLines(ABC):
         """Yield the steps in lines."""
         for some in some_at_a_time(self._parsed(lines), lambda parsed: parsed[0].length):
             for line, records in some:
+                for found in records:
+                    self.prepare(found, line.number)
+            for line, records in some:
                 self._line, self._position = line.number, line.end
                 self.counts.line, self.counts.position = line.number, line.end
                 if not records and (line.data.strip(_NOTHING) or (line.length and not line.data)):
@@ -253,6 +256,10 @@ class JsonLines(ABC):
 
     def _parse(self, line: Line) -> list[Json]:
         return parse_line(line, self.source, self.counts) if line.length else []
+
+    def prepare(self, _found: Json, _line: int) -> None:
+        """Do with a record what does not depend on those before it; it is read when some more have been prepared."""
+        return
 
     @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:

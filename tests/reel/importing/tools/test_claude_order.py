@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reel.importing.transcripts import Transcript, call, outline, read
+from tests.reel.importing.transcripts import Transcript, call, outline, read, session_of
 
 
 def test_a_result_before_its_call(tmp_path: Path) -> None:
@@ -46,3 +46,16 @@ def test_a_copy_of_a_record_that_waits(tmp_path: Path) -> None:
     made = Transcript().user("u1", "Hi").user("u2", "More", after="a1").user("u2", "More", after="a1")
 
     assert ["user:u1", "assistant:a1", "user:u2"] == outline(read(made.answer("a1", "Yes", "m1", after="u1"), tmp_path))
+
+
+def test_a_damaged_record_that_is_repeated(tmp_path: Path) -> None:
+    """A block that is refused counts once, however often its record was written, at once or much later."""
+    made = Transcript().user("u1", [{"type": "text"}]).user("u1", [{"type": "text"}])
+    for number in range(100):
+        made.answer(f"a{number}", "Yes", f"m{number}")
+    session = session_of(made.user("u1", [{"type": "text"}]), tmp_path)
+
+    list(session.steps())
+
+    assert {"text": 1} == session.counts.refused
+    assert {"repeated": 2} == session.counts.ignored

@@ -11,7 +11,7 @@ from typing import Any
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep, is_clean, numbers_as_text
 from reel.importing.steps import Compacted, Kept, Middle, Part, Said, Step
-from reel.importing.tools.claude_code.records import FACTS, parent_of, rule_for, unknown_record
+from reel.importing.tools.claude_code.records import FACTS, SPOKEN, parent_of, rule_for, unknown_record
 from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.values import text_in
 from reel.providers.anthropic import PROVIDER
@@ -22,8 +22,6 @@ from reel.said.messages import COMPACTED
 FORMAT = "x-claude-agent-sdk"
 # The key of a note's data that holds the entry.
 _ENTRY = "claude_code"
-# An entry of these types is a message, whether it has an id or not.
-_SPOKEN = ("user", "assistant")
 # The fields that all entries of a transcript share.
 _PLACE = ("sessionId", "cwd", "version", "gitBranch", "userType", "isSidechain", "agentId", "entrypoint")
 
@@ -75,7 +73,7 @@ def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
         ref: as in :func:`steps_of`.
         thread: the conversation so far.
     """
-    if not text_in(found, "uuid") and text_in(found, "type") not in _SPOKEN:
+    if not text_in(found, "uuid") and text_in(found, "type") not in SPOKEN:
         return
     found = {**found, "uuid": ref}
     if rule_for(found):

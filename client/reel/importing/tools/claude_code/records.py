@@ -65,6 +65,8 @@ _PR_LINK = ("prUrl", "url")
 _SYNTHETIC = "<synthetic>"
 # An answer that Claude Code itself puts into the conversation, and sends.
 _NO_RESPONSE = "No response requested."
+# The types of the records that are messages.
+SPOKEN = ("user", "assistant")
 # Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
 
@@ -141,7 +143,7 @@ def unknown_type(found: Json) -> str:
     if kind == "system":
         subtype = text_in(found, "subtype")
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
-    if kind in ("user", "assistant"):
+    if kind in SPOKEN:
         return "" if "content" in map_in(found, "message") else f"{kind} without content"
     return "" if kind == "attachment" else kind or "without a type"
 

@@ -62,9 +62,15 @@ class Thread:
         """Register a foreign message at the end; the next record follows it."""
         self._append(self._note(name), _JOINS)
 
-    def read(self, found: Json, line: int) -> Iterator[Step]:
-        """Process the next record in its original form, and yield the steps that are complete."""
-        record = read_record(found, line, self._refusals)
+    def read(self, found: Json, line: int, record: Record | None = None) -> Iterator[Step]:
+        """Process the next record in its original form, and yield the steps that are complete.
+
+        Args:
+            found: the record.
+            line: its line.
+            record: what it was converted to, if it was.
+        """
+        record = record or read_record(found, line, self._refusals)
         if record is None:
             note = unknown_record(found, line)
             self.follow(note.ref, parent_of(found))

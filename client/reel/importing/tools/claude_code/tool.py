@@ -1,6 +1,7 @@
 """Claude Code: a file of JSON lines for each session and for each sub-agent, in a directory for each project."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -14,15 +15,20 @@ from reel.importing.tools.claude_code.prompts import LONGEST, Prompts
 from reel.importing.tools.claude_code.prompts import RULE as SYSTEM_PROMPT
 from reel.importing.tools.claude_code.records import (
     FACTS,
+    SPOKEN,
+    Record,
     left_out_of,
     link_in,
     parent_of,
+    read_record,
     rule_for,
     unknown_type,
 )
 from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.tools.claude_code.waiting import Line, Waiting
 from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
+from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
 
 _SUFFIX = ".jsonl"
 # Files beside the transcripts that contain no conversation.
@@ -64,6 +70,9 @@ class Session(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._threads: dict[str, Thread] = {}
+        # What became of the next records, by their ids, and what keeps damaged blocks of them.
+        self._converted: dict[str, Record] = {}
+        self._refusals = Refusals(PROVIDER, self.counts.refused)
         self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
         self._words = FirstWords()
@@ -82,6 +91,15 @@ class Session(JsonLines):
                 yield from self._in_part("", begun, iter([self._prompts.first]))
         yield from super().steps()
 
+    def prepare(self, found: Json, line: int) -> None:
+        """Convert a message, unless the file has it already."""
+        uuid = text_in(found, "uuid")
+        if text_in(found, "type") not in SPOKEN or not uuid or uuid in self._converted or self._has(uuid):
+            return
+        with suppress(Exception):  # what is raised is raised again when the record is read, after those before it
+            if (record := read_record(found, line, self._refusals)) is not None:
+                self._converted[uuid] = record
+
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         kind = text_in(found, "type")
@@ -89,7 +107,7 @@ class Session(JsonLines):
             self._take_fact(kind, found)
             return
         uuid = text_in(found, "uuid")
-        if self._knows(uuid) or self._waiting.has(uuid):
+        if self._has(uuid):
             self.counts.ignore(REPEATED)
             return
         if not uuid:
@@ -117,7 +135,7 @@ class Session(JsonLines):
             self.counts.note(unknown)
         else:
             self.counts.map(left_out_of(found))
-        yield from thread.read(found, line)
+        yield from thread.read(found, line, self._converted.pop(text_in(found, "uuid"), None))
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield steps of a conversation of this file, preceded by the facts that identify it."""
@@ -162,7 +180,10 @@ class Session(JsonLines):
         """Return an id for a record without one, from its content and the count of earlier equal ones."""
         made = ref_of(found)
         names = (f"{made}-{number}" for number in count(1))
-        return next(name for name in names if not self._knows(name) and not self._waiting.has(name))
+        return next(name for name in names if not self._has(name))
+
+    def _has(self, uuid: str) -> bool:
+        return self._knows(uuid) or self._waiting.has(uuid)
 
     def _knows(self, uuid: str) -> bool:
         for thread in self._threads.values():  # noqa: SIM110 - most files have one, and a generator takes as long
