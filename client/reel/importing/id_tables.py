@@ -12,7 +12,7 @@ from struct import Struct
 from reel.base.number_arrays import inserted, numbers, replaced
 
 # How many of the newest ids are in a dict.
-_RECENT = 512
+_RECENT = 4096
 _FREE = -1
 # By how much the number of slots grows when more than this share is in use: beyond it, linear probing gets slow.
 _GROWTH = 1.5
@@ -45,9 +45,8 @@ class Ids:
         # The key of each earlier id.
         self._first, self._second = array("q"), array("I")
         self._slots = array("i", [_FREE])
-        # The earlier id that was looked up last, which is often added next if it is none; its slot, and its key.
-        self._asked: str | None = None
-        self._slot, self._key = 0, (0, 0)
+        # Ids that are none of the earlier ones, as was found out lately: most of them are added next.
+        self._absent: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._first) + len(self._recent)
@@ -55,9 +54,12 @@ class Ids:
     def find(self, given: str) -> int | None:
         """Return the number of an id; ``None`` if it was not added."""
         number = self._recent.get(given)
-        if number is None and self._first:
-            number = self._slots[self._slot_of(given)]
-            return None if number == _FREE else number
+        if number is None and self._first and given not in self._absent:
+            number = self._find_earlier(given)
+            if number is None:
+                if len(self._absent) >= self._most_recent:
+                    self._absent.clear()
+                self._absent.add(given)
         return number
 
     def add(self, given: str) -> int:
@@ -75,10 +77,9 @@ class Ids:
         for first, second in map(self._key_of, self._recent):
             self._first.append(first)
             self._second.append(second)
-        self._recent = {}
-        self._asked = None
+        self._recent, self._absent = {}, set()
         if len(self._first) > _FULLEST * size:
-            # An odd number: hashes of ids that are numbered differ in their higher bits alone.
+            # An odd number: the hashes of ids that are numbered may differ in their higher bits alone.
             before, size = 0, int(_GROWTH * len(self._first) / _FULLEST) | 1
             self._slots = array("i", [_FREE]) * size
         slots = self._slots
@@ -88,6 +89,17 @@ class Ids:
                 slot = (slot + 1) % size
             slots[slot] = number
 
+    def _find_earlier(self, given: str) -> int | None:
+        slots, firsts = self._slots, self._first
+        first, second = self._key_of(given)
+        size = len(slots)
+        slot = self._hash_of(first, second) % size
+        while (number := slots[slot]) != _FREE:
+            if firsts[number] == first and self._second[number] == second:
+                return number
+            slot = (slot + 1) % size
+        return None
+
     def _key_of(self, given: str) -> tuple[int, int]:
         """Return what is stored of an id."""
         return hash(given), hash(given + _OTHER) & _REST
@@ -95,21 +107,6 @@ class Ids:
     def _hash_of(self, first: int, _second: int) -> int:
         """Return a hash of a key."""
         return first
-
-    def _slot_of(self, given: str) -> int:
-        """Return the slot with an id, or the free one where it belongs."""
-        if given == self._asked:
-            return self._slot
-        slots, firsts = self._slots, self._first
-        first, second = self._key = self._key_of(given)
-        size = len(slots)
-        slot = self._hash_of(first, second) % size
-        while (number := slots[slot]) != _FREE:
-            if firsts[number] == first and self._second[number] == second:
-                break
-            slot = (slot + 1) % size
-        self._asked, self._slot = given, slot
-        return slot
 
 
 class NamedIds(Ids):

@@ -55,14 +55,14 @@ def test_an_id_that_was_not_added(table: type[Ids]) -> None:
 @pytest.mark.parametrize("table", [Ids, NamedIds])
 def test_many_ids(table: type[Ids]) -> None:
     """Ids that begin at the same slot are kept apart, and all are found in a table that has grown."""
-    made, names = table(), [str(number) for number in range(2000)]
+    made, names = table(500), [str(number) for number in range(2000)]
     for number, name in enumerate(names):
         assert [number, number] == [made.add(name), made.add(name)]
 
     assert list(range(2000)) == [made.find(name) for name in names]
 
 
-def _bytes_of_one(add: Callable[[int], object], number: int = 10 << 9) -> float:
+def _bytes_of_one(add: Callable[[int], object], number: int = 3 << 12) -> float:
     """Return how many bytes one of so many takes: of as many ids, none is in a dict."""
     tracemalloc.start()
     try:
