@@ -80,13 +80,16 @@ class WalCopies:
             with _alone(connection):
                 self._write_again()
             self._is_wal_in_doubt = False
-        before = self._header()
+        before, version = self._header(), _version(connection)
         _, frames, copied = self._checkpoint(connection, _PASSIVE)
         if copied < frames or copied < 0:  # less than 0 if another checkpoint is under way
             return 1, frames, copied
         with _alone(connection):
-            # Another process may have written since. If it began the WAL anew, there is nothing left to copy.
+            # Another process may have written since. If it began the WAL anew, there is nothing left to copy. If it
+            # did not, it may have copied pages that are newer than these frames.
             if frames and before == self._header():
+                if version != _version(connection):
+                    return 1, frames, copied
                 self._copy_again(before, frames)
         return None
 
@@ -135,6 +138,12 @@ def _alone(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return a number that is another one after each commit of other connections."""
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    return int(version)
 
 
 def _write(descriptor: int, content: bytes, at: int) -> None:

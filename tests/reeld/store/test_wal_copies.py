@@ -3,9 +3,10 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,12 @@ def on_the_disk(path: str, tmp_path: Path) -> dict[str, int]:
     copy.write_bytes(Path(path).read_bytes())
     with closing(sqlite3.connect(copy)) as connection:
         assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
-        return dict(connection.execute("SELECT substr(text, 1, 1), count(*) FROM said GROUP BY 1"))
+        return letters(connection)
+
+
+def letters(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return how many rows have which letter."""
+    return dict(connection.execute("SELECT substr(text, 1, 1), count(*) FROM said GROUP BY 1"))
 
 
 @contextmanager
@@ -85,10 +91,7 @@ def test_a_sync_that_failed(path: str, tmp_path: Path, later: object, has_copies
 
         expected = {"a": 80, "b": 10, "c": 10}
         assert (expected == on_the_disk(path, tmp_path)) is has_copies
-        assert (
-            expected == dict(writer.execute("SELECT substr(text, 1, 1), count(*) FROM said GROUP BY 1"))
-            or not has_copies
-        )
+        assert expected == letters(writer) or not has_copies
 
 
 class OnFullDisk(Writer):
@@ -171,6 +174,59 @@ def test_another_program_begins_the_wal_anew(path: str, tmp_path: Path) -> None:
         checkpoint(writer)
 
         assert {"a": 90, "b": 9, "c": 1} == on_the_disk(path, tmp_path)
+
+
+class Interrupted(Writer):
+    """A connection that lets another one write between a checkpoint and the next transaction."""
+
+    meanwhile: Callable[[], object] | None = None
+    has_copied = False
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Execute a statement."""
+        if self.has_copied and sql == "BEGIN IMMEDIATE" and (meanwhile := self.meanwhile) is not None:
+            self.meanwhile = None
+            meanwhile()
+        found = super().execute(sql, *values)
+        self.has_copied = "checkpoint" in sql
+        return found
+
+
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_another_program_writes_just_before_the_wal_is_copied_again(path: str, tmp_path: Path, is_copied: bool) -> None:
+    """What it has written, and perhaps copied, since SQLite has copied the WAL is newer than what is in that."""
+
+    def write() -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("PRAGMA wal_autocheckpoint = 0")
+            other.execute("UPDATE said SET text = 'c' WHERE id < 10")
+            reader.execute("ROLLBACK")
+            if is_copied:
+                other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    with opened(path) as (_, descriptor), _connected(path) as writer, _connected(path) as reader:
+        writer.copies = WalCopies(path, descriptor)
+        say(writer, "b", 0)
+        with failing(writer), pytest.raises(sqlite3.DatabaseError):
+            checkpoint(writer)
+        # So that the other program does not begin the WAL anew.
+        reader.executescript("BEGIN; SELECT count(*) FROM said")
+        writer.meanwhile = write
+        checkpoint(writer)
+
+        with _connected(path) as other:
+            assert {"a": 90, "c": 10} == letters(other)
+        checkpoint(writer)
+        assert {"a": 90, "c": 10} == on_the_disk(path, tmp_path)
+        assert not writer.copies.is_in_doubt
+
+
+@contextmanager
+def _connected(path: str) -> Iterator[Interrupted]:
+    """Open another connection that makes no checkpoints by itself."""
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Interrupted)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        yield connection
 
 
 def test_a_file_that_became_shorter(path: str) -> None:
