@@ -123,7 +123,6 @@ class MessageReader:
                 end = tell() - before
                 size = end - begin
                 cost = size if size < counted else self._cost(size, message)
-                begin = end
                 if (
                     type(message) is list
                     and len(message) == 4  # noqa: PLR2004
@@ -134,6 +133,7 @@ class MessageReader:
                     frames.append(new(Request, (message[1], message[2], message[3], cost)))
                 else:
                     frames.append(frame_of(message, cost))
+                begin = end
         except Exception:
             return begin
         if begin == len(data):  # otherwise it keeps what it has read of the next message

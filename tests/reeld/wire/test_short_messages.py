@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reel.base.strict_json import encode
 from reel.said.records import message_from_record
-from reel.wire.frames import Response
+from reel.wire.frames import InvalidFrame, Response
 from reel.wire.session import MessagePack
 from reel.wire.short_messages import at_most, size, unabridged, unpacked, unpacked_all
 from reeld.core.events import Origin, read
@@ -88,3 +88,15 @@ def test_other_results_stay_as_they_are(found: Any) -> None:
     assert [Response(1, None, {"messages": found})] == MessagePack().feed(
         msgpack.packb([1, 1, None, {"messages": found}])
     )
+
+
+@pytest.mark.parametrize("message", [[], ["user", 1], ["user", 1, 2, "a", 3]])
+@pytest.mark.parametrize("texts", ["a", "a" * 40_000])
+def test_a_message_that_is_no_message(message: list[Any], texts: str) -> None:
+    """It is an error that ends the connection, and the frames before it are read: nobody waits for a reply forever."""
+    good, bad = [1, 1, None, {"text": texts}], [1, 2, None, {"messages": [message]}]
+
+    first, *others = MessagePack().feed(b"".join(map(msgpack.packb, (good, bad, good))))
+    assert Response(1, None, {"text": texts}) == first
+    assert [True] == [frame.fatal for frame in others if isinstance(frame, InvalidFrame)]
+    assert 1 == len(others)
