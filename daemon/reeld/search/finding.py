@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -18,7 +18,7 @@ from reeld.search.marks import marks
 from reeld.search.patterns import Pattern, having
 from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
-from reeld.search.texts import text_of
+from reeld.search.texts import IS_CONTENT, text_of
 from reeld.search.volumes import Condition, Place, Volume
 from reeld.store.connection import Numbers, Texts
 from reeld.store.directories import Directories
@@ -43,7 +43,7 @@ _READ, _SHORT, _CHARACTERS = 16, 2000, 1 << 15
 ROOM = 1 << 20
 
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
-_ROW = "SELECT id, kind, CASE WHEN data_json IS NULL AND length(content) <= ? THEN content END FROM log.events"
+_ROW = f"SELECT id, CASE WHEN {IS_CONTENT} AND length(content) <= ? THEN content END FROM log.events"  # noqa: S608 - ours
 _LISTED = f"{_ROW} WHERE id IN (SELECT value FROM json_each(?)) AND {{}}"  # noqa: S608 - ours
 _IN_RANGE = f"{_ROW} WHERE id BETWEEN ? AND ? AND {{}}"
 # To look at a row takes 0.5 us among its neighbours, and 0.7 to 1.8 by itself.
@@ -136,9 +136,22 @@ def _together(
     if not wanted.patterns:
         yield from ([(event, "")] for event in events)
         return
+    found = _rows(connection, wanted.raw or Condition("TRUE", ()), events)
+    likely = [event for event in events if event in found]
+    at = 0
+    while some := likely[at : at + _TOGETHER]:
+        if any(found[event] is None for event in some):
+            some = some[:_READ]
+            found.update(_read(connection, [event for event in some if found[event] is None]))
+        at += len(some)
+        yield from _of_size((event, text) for event in some if (text := found.pop(event)) is not None)
+
+
+def _of_size(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Yield events with their texts, as many at once as are looked at together."""
     some: list[tuple[int, str]] = []
     characters = 0
-    for event, text in _texts(connection, wanted.raw, events):
+    for event, text in texts:
         characters += len(text)
         if some and characters > _CHARACTERS:
             yield some
@@ -148,35 +161,20 @@ def _together(
         yield some
 
 
-def _texts(connection: sqlite3.Connection, raw: Condition | None, events: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield those of events whose row has the letters that are needed, with their texts; no others are read."""
-    found = _rows(connection, raw or Condition("TRUE", ()), events)
-    likely = [event for event in events if event in found]
-    for at in range(0, len(likely), _READ):
-        some = likely[at : at + _READ]
-        long = [event for event in some if found[event][1] is None]
-        texts = _read(connection, long) if long else {}
-        for event in some:
-            kind, content = found[event]
-            text = texts.get(event) if content is None else text_of(kind, content, None)
-            if text is not None:  # it was not erased meanwhile
-                yield event, text
-
-
 def _read(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
     """Return the texts of events that were not erased meanwhile."""
     rows = log_of(connection).execute(_TEXTS, (Numbers(events),))
     return {event: text_of(*row) for event, *row in rows}
 
 
-def _rows(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, tuple[str, str | None]]:
-    """Return the kinds of those of events whose row has the letters that are needed, and the content of a short one."""
+def _rows(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, str | None]:
+    """Return those of events whose row has the letters that are needed, with the texts of short ones."""
     first, last = min(events, default=0), max(events, default=0)
     if last - first < _NEAR * len(events):
         rows = log_of(connection).execute(_IN_RANGE.format(raw.sql), (_SHORT, first, last, *raw.values))
     else:
         rows = log_of(connection).execute(_LISTED.format(raw.sql), (_SHORT, Numbers(events), *raw.values))
-    return {event: (kind, content) for event, kind, content in rows.fetchall()}
+    return dict(rows.fetchall())
 
 
 def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:

@@ -20,6 +20,8 @@ Text: TypeAlias = tuple[str, str | None, str | None]
 # Characters of one block, and of all blocks of an event.
 MAX_BLOCK = 256 << 10
 MAX_EVENT = 1 << 20
+# In SQL, what is true of an event whose text is its content, or the beginning of it.
+IS_CONTENT = f"data_json IS NULL AND kind IN {(*ROLES, 'system', 'note')}"
 # The kinds of messages whose text is the content, unless the data has blocks.
 _SPEAKERS = ("user", "assistant")
 

@@ -1,10 +1,13 @@
 """Which texts of an event are searched."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
-from reeld.search.texts import MAX_BLOCK, text_of
+from reeld.search.entries import KINDS
+from reeld.search.texts import IS_CONTENT, MAX_BLOCK, text_of
 
 
 def blocks(*given: dict[str, object]) -> str:
@@ -84,3 +87,14 @@ def test_without_thinking() -> None:
 
     assert "hm\nout" == text_of("assistant", "", said)
     assert "out" == text_of("assistant", "", said, thinking=False)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "usage", "rewind"])
+def test_what_is_its_content(kind: str) -> None:
+    """SQL tells of which events the text is the content: of none that has data."""
+    query = f"SELECT {IS_CONTENT} FROM (SELECT ? AS kind, ? AS data_json)"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        (with_data,) = connection.execute(query, (kind, "{}")).fetchone()
+        (without,) = connection.execute(query, (kind, None)).fetchone()
+
+    assert (False, text_of(kind, "a tape", None) == "a tape") == (with_data, without)

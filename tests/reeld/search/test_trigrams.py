@@ -202,9 +202,7 @@ def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         read: list[int] = []
         rows, texts = finding._rows, finding._read
 
-        def noted(
-            connection: sqlite3.Connection, raw: Condition, events: Sequence[int]
-        ) -> dict[int, tuple[str, str | None]]:
+        def noted(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, str | None]:
             looked_at.extend(events)
             return rows(connection, raw, events)
 
