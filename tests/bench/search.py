@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import accumulate, count, cycle
+from itertools import accumulate, count, cycle, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ _EVENTS = int(os.environ.get("EVENTS", "100000"))
 # So many texts are made word by word; the others have halves of two of them.
 _MADE = 100_000
 _QUERIES = 200
+# So many of the newest events wait for more before they get trigrams.
+_WAITING = 10_000
 # Seconds and number of the slices in which adds are measured.
 _SLICE = 0.7
 _ROUNDS = 20
@@ -129,6 +131,7 @@ def search(setting: Setting) -> Iterator[Line]:
         with closing(_plain(setting.new_directory(), said.texts)) as plain:
             yield from _questions(client, plain, said)
             yield from _best(client, plain, said)
+            yield from _letters(client, said)
             yield from _recall(client, plain, said)
         yield from _beside_others(daemon, said.texts)
     lines = setting.new_directory() / "messages.jsonl"
@@ -184,6 +187,23 @@ def _best(client: Client, plain: sqlite3.Connection, said: Corpus) -> Iterator[L
                 mine / its,
                 "< 10 ms" if name == "p50" else "< 50 ms",
             )
+
+
+def _letters(client: Client, said: Corpus) -> Iterator[Line]:
+    """Measure searches for letters in a row, when the index has what they need."""
+    while client.stats()["search_without_trigrams"] > _WAITING:
+        time.sleep(0.1)  # nothing tells when
+    chance = random.Random(19)
+    texts = [chance.choice(said.texts) for _ in range(_QUERIES)]
+    words = [max(text.split(), key=len) for text in texts]
+    for what, queries in (
+        ("nine letters of a text", [f'has:"{text[4:13]}"' for text in texts]),
+        ("a word with two letters exchanged", [f"has:{word[:3]}{word[4]}{word[3]}{word[5:]}" for word in words]),
+        ("an expression for a word and another one", [rf"/{one[:5]}\w+{two[-3:]}/" for one, two in pairwise(words)]),
+    ):
+        took = [timed(lambda: client.search(query)) for query in queries]  # noqa: B023
+        yield Line(f"{what}, p50", _ms(statistics.median(took)))
+        yield Line(f"{what}, p99", _ms(percentile(took, 99)), None, None, "< 300 ms")
 
 
 def _ask(plain: sqlite3.Connection, query: str, order: str = "rowid DESC") -> list[int]:
