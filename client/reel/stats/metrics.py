@@ -142,7 +142,7 @@ METRICS = (
     Metric(
         "search_without_trigrams_events",
         GAUGE,
-        "Events that a search for a pattern has to read, because they have no trigrams yet; a few always.",
+        "Events that a search for a pattern has to read: they have no trigrams yet; up to 8,192 always have none.",
         "search_without_trigrams",
         "events",
     ),

@@ -9,6 +9,8 @@ The number of a trigram says which bit that is, however many bits a piece has. N
 a piece at once, with integers that have 32 bits for each: a loop takes five times as long.
 """
 
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
 
 from reeld.search.literals import folded
@@ -70,8 +72,10 @@ class Signature:
         return bytes(found)
 
     def _lanes(self, lanes: int) -> Sequence[int]:
-        stored = lanes.to_bytes((self._count + LENGTH) * _LANE // 8, "little")
-        return memoryview(stored).cast("I")[: self._count]
+        found = array("I", lanes.to_bytes((self._count + LENGTH) * _LANE // 8, "little"))
+        if sys.byteorder == "big":
+            found.byteswap()
+        return found[: self._count]
 
 
 def bit_of(number: int, size: int) -> int:
