@@ -59,3 +59,13 @@ def test_a_damaged_record_that_is_repeated(tmp_path: Path) -> None:
 
     assert {"text": 1} == session.counts.refused
     assert {"repeated": 2} == session.counts.ignored
+
+
+def test_records_of_two_types_with_the_same_id(tmp_path: Path) -> None:
+    """The first one is read as it is; the other one, a message, is no part of the conversation, and counts as none."""
+    made = Transcript().user("u1", "Hi").record("mystery", "x1", text="?").user("x1", [{"type": "text"}], after="u1")
+    session = session_of(made, tmp_path)
+
+    assert ["user:u1", "note:x1"] == outline(list(session.steps()))
+    assert {"repeated": 1} == session.counts.ignored
+    assert {"mystery": 1} == session.counts.unknown

@@ -31,6 +31,8 @@ from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
 
 _SUFFIX = ".jsonl"
+# The types of records that say something of the session, and are none of the conversation.
+_BESIDE = frozenset({*FACTS, "pr-link"})
 # Files beside the transcripts that contain no conversation.
 _OTHERS = ("journal.jsonl", "history.jsonl")
 _META = 1 << 16
@@ -70,8 +72,9 @@ class Session(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._threads: dict[str, Thread] = {}
-        # What became of the next records, by their ids, and what keeps damaged blocks of them.
-        self._converted: dict[str, Record] = {}
+        # What became of the next records, by their ids; ``None`` for those that are converted when they are read. And
+        # what keeps damaged blocks of them.
+        self._converted: dict[str, Record | None] = {}
         self._refusals = Refusals(PROVIDER, self.counts.refused)
         self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
@@ -92,18 +95,20 @@ class Session(JsonLines):
         yield from super().steps()
 
     def prepare(self, found: Json, line: int) -> None:
-        """Convert a message, unless the file has it already."""
-        uuid = text_in(found, "uuid")
-        if text_in(found, "type") not in SPOKEN or not uuid or uuid in self._converted or self._has(uuid):
+        """Convert a message, unless the file has its id already: only the first record with an id is read."""
+        kind, uuid = text_in(found, "type"), text_in(found, "uuid")
+        if not uuid or kind in _BESIDE or uuid in self._converted or self._has(uuid):
             return
-        with suppress(Exception):  # what is raised is raised again when the record is read, after those before it
-            if (record := read_record(found, line, self._refusals)) is not None:
-                self._converted[uuid] = record
+        record = None
+        if kind in SPOKEN:
+            with suppress(Exception):  # what is raised is raised again when the record is read, after those before it
+                record = read_record(found, line, self._refusals)
+        self._converted[uuid] = record
 
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         kind = text_in(found, "type")
-        if kind in FACTS or kind == "pr-link":
+        if kind in _BESIDE:
             self._take_fact(kind, found)
             return
         uuid = text_in(found, "uuid")
@@ -118,6 +123,7 @@ class Session(JsonLines):
     def _read_placed(self, found: Json, line: int) -> Iterator[Step]:
         """Read a record whose predecessor was read, if there is one."""
         part, thread = self._thread_of(found)
+        record = self._converted.pop(text_in(found, "uuid"), None)
         if rule := rule_for(found):
             thread.follow(text_in(found, "uuid"), parent_of(found))
             prompt = self._prompts.take(found, line) if rule == SYSTEM_PROMPT and not part else None
@@ -127,15 +133,15 @@ class Session(JsonLines):
             self.counts.map(left_out_of(found))
             yield from self._in_part(part, found, thread.beside(prompt))
             return
-        steps = self._read_chained(thread, found, line)
+        steps = self._read_chained(thread, found, line, record)
         yield from self._in_part(part, found, steps)
 
-    def _read_chained(self, thread: Thread, found: Json, line: int) -> Iterator[Step]:
+    def _read_chained(self, thread: Thread, found: Json, line: int, record: Record | None) -> Iterator[Step]:
         if unknown := unknown_type(found):
             self.counts.note(unknown)
         else:
             self.counts.map(left_out_of(found))
-        yield from thread.read(found, line, self._converted.pop(text_in(found, "uuid"), None))
+        yield from thread.read(found, line, record)
 
     def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield steps of a conversation of this file, preceded by the facts that identify it."""
