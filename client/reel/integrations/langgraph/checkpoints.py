@@ -46,12 +46,13 @@ class Reader:
         thread_id, space = where(config)
         thread = self.logs.threads.of(thread_id)
         wanted = get_checkpoint_id(config)
-        with thread.lock, uncollected():
-            self.logs.read(thread)
-            found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
-            if found is None and not space and (outset := self._outset(thread)) is not None:
-                found = outset if not wanted or wanted == outset.id else None
-            made = None if found is None else self.tuple_of(thread, thread_id, found, is_live=not wanted)
+        with thread.lock:
+            self.logs.read(thread)  # it may wait for the daemon, and others make garbage meanwhile
+            with uncollected():
+                found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
+                if found is None and not space and (outset := self._outset(thread)) is not None:
+                    found = outset if not wanted or wanted == outset.id else None
+                made = None if found is None else self.tuple_of(thread, thread_id, found, is_live=not wanted)
         return made._replace(config=config) if made is not None and wanted else made
 
     def latest(self, thread: Thread, space: str) -> Checkpoint | None:
