@@ -41,7 +41,7 @@ _SIZES = {0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}
 
 
 def spread(messages: list[Any]) -> list[Any]:
-    """Give decoded messages their usual form, in their list: each short one is gone before the next one is made."""
+    """Replace the short messages of a list by their usual form, one by one, so that few are in memory in both forms."""
     for place, message in enumerate(messages):
         if type(message) is list:
             role, time, seq, text = message if len(message) == _FOUR else message[:_FOUR]

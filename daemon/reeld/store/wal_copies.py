@@ -6,9 +6,9 @@ earlier one (https://wiki.postgresql.org/wiki/Fsync_Errors). The next checkpoint
 the WAL begins again: then what the earlier one copied is nowhere on the disk. It is still in memory, so nobody notices
 before the power fails. The same goes for the WAL, if its own sync fails: commits need not have been synced one by one.
 
-So after a failure the WAL is written again before it is copied, and copied again before it can begin anew. That waits
-until SQLite has copied all of it: then the file has the newest frame of each page, whoever copied it, and a copy of
-these changes nothing that anybody reads.
+So after a failure, the WAL is first written again. Then SQLite copies it to its end. Now the file has the newest frame
+of each page, also if another program has copied some of them. So to copy these frames once more changes nothing that
+anybody reads. Only after that may the WAL begin anew.
 """
 
 import os

@@ -136,7 +136,7 @@ async def test_erasing_while_the_index_is_opened(tmp_path: Path) -> None:
 
 
 async def test_erasing_beside_a_file_of_another_program(tmp_path: Path) -> None:
-    """What is at the path of the index and is none stays, whatever is erased, also after a kill in the midst."""
+    """An erasure keeps a foreign file at the path of the index, even if the daemon is killed during the erasure."""
     async with open_store(str(tmp_path / "reel.db")) as store:
         search = Search(store)
         with closing(sqlite3.connect(search.path, isolation_level=None)) as other:

@@ -314,7 +314,7 @@ def content(path: str) -> bytes:
 
 
 def wal_bytes(path: str) -> int:
-    """Return the size of the WAL; 0 if there is none."""
+    """Return the size of the WAL in bytes, or 0 if it does not exist."""
     return size(f"{path}-wal") if os.path.exists(f"{path}-wal") else 0
 
 

@@ -1,4 +1,4 @@
-"""Messages in short: they are the same messages, whoever decodes them and however they were sent."""
+"""Messages in short: each client decodes the same messages, in whichever form they were sent."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_who_does_not_ask_for_them_gets_the_usual_form(given_records: list[tuple
 
 @pytest.mark.parametrize("found", [[], {}, 3, None, [3, {"seq": 1}]])
 def test_other_results_stay_as_they_are(found: Any) -> None:
-    """What has the name of messages and is none is not changed."""
+    """A result keeps a field called messages that is no list of messages."""
     assert [Response(1, None, {"messages": found})] == MessagePack().feed(
         msgpack.packb([1, 1, None, {"messages": found}])
     )

@@ -47,6 +47,14 @@ async def caught_up(services: Services) -> None:
             await anyio.lowlevel.checkpoint()
 
 
+async def fill_the_index(services: Services) -> None:
+    """Run the search until everything is in the index, and end it."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        await caught_up(services)
+        tasks.cancel_scope.cancel()
+
+
 def mode(path: str) -> int:
     """Return the rights of a file."""
     return stat.S_IMODE(Path(path).stat().st_mode)
@@ -293,10 +301,7 @@ async def test_a_search_right_after_the_start(services: Services, connect: Conne
     """It waits until the index is open, and finds what the index has."""
     peer = connect()
     await peer.call("add", {"agent": "demo", "messages": "a word", "create": True})
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(services.search.run)
-        await caught_up(services)
-        tasks.cancel_scope.cancel()
+    await fill_the_index(services)
     assert services.search.behind
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(services.search.run)
@@ -310,10 +315,7 @@ async def test_edits_right_after_the_start(services: Services, connect: Connect)
     """What lists edits waits for the index, too."""
     peer = connect()
     await peer.call("create", "demo")
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(services.search.run)
-        await caught_up(services)
-        tasks.cancel_scope.cancel()
+    await fill_the_index(services)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(services.search.run)
         found = await peer.call("edits")
@@ -328,10 +330,7 @@ async def test_stats_right_after_the_start(
     """They do not say that everything is behind before the index is open."""
     peer = connect()
     await peer.call("add", {"agent": "demo", "messages": "a word", "create": True})
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(services.search.run)
-        await caught_up(services)
-        tasks.cancel_scope.cancel()
+    await fill_the_index(services)
     monkeypatch.setattr(service, "_CALM", PATIENCE)
     services.search._is_needed = anyio.Event()
     async with anyio.create_task_group() as tasks:
