@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from reel.base.errors import NotFound, NotRunning
-from reel.sync.client import Client
+from reel.base.errors import NotFound
 from tests.daemon import Daemon, short_directory
 from tests.forkserver import ForkedDaemon
+from tests.running import end
 
 # So many conversations take longer to purge than a daemon takes to start.
 _MANY = 10
@@ -40,7 +40,7 @@ class ReusedDaemon:
         """End it, or the one in its place that a program has started."""
         if self._daemon is not None:
             self._daemon.close()
-            end_another(self._daemon)
+            end(self._daemon.socket)
         self._daemon = None
         self._stack.close()
 
@@ -55,12 +55,6 @@ def has_forgotten(daemon: Daemon) -> bool:
             with suppress(NotFound):  # it went with the one of which it was a clone
                 client.purge(agent.id, force=True)
     return True
-
-
-def end_another(daemon: Daemon) -> None:
-    """End what answers in the place of a daemon, if a program has started it."""
-    with suppress(NotRunning), Client(daemon.socket, patience=0) as client:
-        client.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +78,7 @@ def prepared(request: pytest.FixtureRequest, directory: Path, reused: ReusedDaem
         daemon = ForkedDaemon(directory)
         yield daemon
         daemon.close()
-        end_another(daemon)
+        end(daemon.socket)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests import reused_daemon
 from tests.daemon import Daemon, full_listener
 from tests.patience import PATIENCE
 from tests.reel.both_clients import CLIENTS, Run, runner
-from tests.reel.daemon.running import end
+from tests.running import end
 
 pytestmark = pytest.mark.slow
 

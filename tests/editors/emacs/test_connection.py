@@ -38,9 +38,10 @@ def test_emacs_starts_the_daemon_in_an_untrusted_directory(
     monkeypatch.chdir(tmp_path)
     emacs = start(PYTHONPATH=Planted.PYTHONPATH)
     emacs.command("reel-new", "demo")
-    emacs.until(lambda: Path(prepared.socket).exists() or "not_running" in "".join(emacs.said()))
+    emacs.until(lambda: emacs.eval("reel-lines-name") == "demo" or "not_running" in "".join(emacs.said()))
 
     assert [] == planted.imported()
+    assert Path(prepared.socket).is_socket()
 
 
 def test_emacs_finds_the_socket_of_the_settings_file(configured: Daemon, start: Start) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import short_directory
-from tests.reel.daemon.running import end
+from tests.running import end
 
 
 @pytest.fixture

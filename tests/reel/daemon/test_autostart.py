@@ -13,7 +13,7 @@ import reel
 from reel.daemon.process import start
 from reel.daemon.stop_marker import STOPPED, is_marked, mark
 from tests.patience import PATIENCE
-from tests.reel.daemon.running import server_pid
+from tests.running import server_pid
 
 pytestmark = pytest.mark.slow
 

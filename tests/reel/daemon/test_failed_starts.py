@@ -15,7 +15,7 @@ import reel.aio
 from reel.daemon.process import start
 from reel.sync.client import Client
 from tests.patience import PATIENCE
-from tests.reel.daemon.running import children, server_pid
+from tests.running import children, server_pid
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from reel.daemon.stop_marker import is_marked
 from reel.sync.client import Client
 from reeld.locks import lasting_directory, socket_beside
 from tests.daemon import until
-from tests.reel.daemon.running import server_pid
+from tests.running import server_pid
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""The daemons that the tests of this folder start: which run, and how they end."""
+"""Daemons that a program under test has started: which run, and how they end."""
 
 import os
 import select
