@@ -28,7 +28,7 @@ with imported("langgraph"):
     from reel.integrations.langgraph.records import CLIENT
     from reel.integrations.langgraph.threads import Threads
     from reel.integrations.langgraph.upkeep import Keeper
-    from reel.integrations.langgraph.writing import Writer, Written
+    from reel.integrations.langgraph.writing import Writer, Written, announced
     from reel.integrations.worker import Worker
     from reel.sync.client import Client
 
@@ -136,9 +136,10 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, and return its config. When this returns, it is on disk."""
-        return self._worker.run_here(
-            lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
-        )
+        with announced(self._threads, config):
+            return self._worker.run_here(
+                lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
+            )
 
     async def aput(
         self,
@@ -148,9 +149,10 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Do what :meth:`put` does."""
-        return await self._worker.run(
-            lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
-        )
+        with announced(self._threads, config):
+            return await self._worker.run(
+                lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
+            )
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -158,6 +160,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         """Store what a task wrote after a checkpoint."""
         written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
         try:
+            written.leave_to_next()
             self._worker.run_here(lambda client: written.add(Logs(client, self._threads)))
         finally:
             written.withdraw()
@@ -169,6 +172,8 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         # Queued right away: a checkpoint that is put in the meantime includes it.
         written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
         try:
+            if written.is_for_next:
+                await self._worker.run(lambda _: written.wait_for_next())  # behind the checkpoint before
             await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
         finally:
             written.withdraw()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.records import record
 from reel.said.item_forms import COPIES_OF
+
+# How long a record waits for the next checkpoint, in seconds. The framework begins it 0.4 ms after the one before.
+_NEXT: Final = 0.002
 
 
 class Post:
@@ -18,13 +21,17 @@ class Post:
     Args:
         data: the content of the record.
         left: returns the content that is left of it if the thread is deleted before it is added.
+        after: the number of the checkpoint that is being added now; 0 if there is none.
     """
 
-    __slots__ = ("data", "is_added", "left", "record")
+    __slots__ = ("after", "data", "is_added", "left", "record")
 
-    def __init__(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None, after: int = 0
+    ) -> None:
         self.data = data
         self.left = left
+        self.after = after
         self.record = record(data)
         self.is_added = False
 
@@ -43,12 +50,20 @@ class Post:
 
 
 class Posts:
-    """The queue. Threads of the process add to it without the lock of the thread of the graph."""
+    """The queue. Threads of the process add to it without the lock of the thread of the graph.
+
+    A step of a graph ends with what its tasks wrote, and with a checkpoint, which adds what is queued. The framework
+    gives the former to a saver first, often while it adds the checkpoint before, and the latter once that one is added.
+    So what is queued meanwhile is left to the next checkpoint, if that comes soon: a command of its own would take as
+    long as the checkpoint, and hold it up.
+    """
 
     def __init__(self) -> None:
         self._posts: list[Post] = []
         self._made = threading.Condition()
         self._in_making: set[object] = set()
+        # How many checkpoints were begun, and are over.
+        self._begun = self._over = 0
 
     @contextmanager
     def making(self) -> Iterator[None]:
@@ -69,9 +84,41 @@ class Posts:
             begun = {*self._in_making}
             self._made.wait_for(lambda: begun.isdisjoint(self._in_making))
 
+    @contextmanager
+    def checkpoint(self) -> Iterator[None]:
+        """Announce a checkpoint, which is added in the block."""
+        with self._made:
+            self._begun += 1
+            self._made.notify_all()
+        try:
+            yield
+        finally:
+            with self._made:
+                self._over += 1
+                self._made.notify_all()
+
+    def wait_for_next(self, post: Post) -> None:
+        """Wait a moment for the checkpoint that is to add a record, if the record was queued during the one before."""
+        if post.after:
+            with self._made:
+                self._made.wait_for(lambda: post.is_added or self._begun > post.after, _NEXT)
+
+    def leave_to_next(self, post: Post) -> None:
+        """Leave a record to the next checkpoint, and wait until it is over; return if there is none, too.
+
+        The lock of the thread must not be held: checkpoints wait for it.
+        """
+        if post.after:
+            with self._made:
+                self._made.wait_for(lambda: post.is_added or self._begun > post.after or self._begun == self._over)
+            self.wait_for_next(post)
+            with self._made:
+                self._made.wait_for(lambda: post.is_added or self._begun == self._over)
+
     def add(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
         """Queue a record; see :class:`Post`."""
-        made = Post(data, left)
+        with self._made:
+            made = Post(data, left, self._begun if self._begun > self._over else 0)
         self._posts.append(made)
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -282,6 +283,17 @@ def _places(config: RunnableConfig, checkpoint_id: str | None) -> list[tuple[str
     return [(where(config)[1], checkpoint_id or ""), *(config["configurable"].get("checkpoint_map") or {}).items()]
 
 
+def announced(threads: Threads, config: RunnableConfig) -> AbstractContextManager[None]:
+    """Announce that a checkpoint is added in the block, to what is queued meanwhile.
+
+    Args:
+        threads: the threads.
+        config: the checkpoint that it follows.
+    """
+    thread_id, _ = where(config)
+    return threads.of(thread_id).posts.checkpoint()
+
+
 class Written:
     """The writes of a task after a checkpoint, queued until somebody adds them.
 
@@ -321,6 +333,19 @@ class Written:
             else:
                 texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
                 self._post = thread.posts.add({**data, "writes": texts}, left)
+
+    @property
+    def is_for_next(self) -> bool:
+        """Whether they are for the checkpoint after the one that was being added when they were queued."""
+        return self._post.after > 0
+
+    def wait_for_next(self) -> None:
+        """Wait a moment for the checkpoint that is to add the writes."""
+        self._thread.posts.wait_for_next(self._post)
+
+    def leave_to_next(self) -> None:
+        """Leave the writes to the next checkpoint, if it comes soon, and wait until it is over."""
+        self._thread.posts.leave_to_next(self._post)
 
     def add(self, logs: Logs) -> None:
         """Add the writes, unless they exist already."""
