@@ -56,7 +56,7 @@ def row_as_blocks(kind: str, role: str, blocks: Sequence[Any], metadata: dict[st
     data: dict[str, Any] = {"blocks": list(blocks)}
     if metadata:
         data["provider_metadata"] = metadata
-    return Row(kind, content, encode(data))
+    return new_tuple(Row, (kind, content, encode(data), None))
 
 
 def _is_in_columns(blocks: Sequence[Any], metadata: dict[str, Any]) -> bool:
@@ -70,13 +70,13 @@ def _is_in_columns(blocks: Sequence[Any], metadata: dict[str, Any]) -> bool:
 def _row_in_columns(role: str, block: dict[str, Any]) -> Row:
     """Return the row of a message whose only block fits into columns."""
     if block["type"] == "text":
-        return Row(role, block["text"], None)
+        return new_tuple(Row, (role, block["text"], None, None))
     if block["type"] == "tool_call":
         call = {"tool_call_id": block["id"], "name": block["name"], "arguments": block["arguments"]}
-        return Row("tool_call", _readable(block), encode(call))
+        return new_tuple(Row, ("tool_call", _readable(block), encode(call), None))
     success = not block.get("is_error")
     result = {"tool_call_id": block["tool_call_id"], "output": block["content"], "success": success}
-    return Row("tool_result", None, encode(result))
+    return new_tuple(Row, ("tool_result", None, encode(result), None))
 
 
 def _readable(block: dict[str, Any]) -> str:
@@ -113,6 +113,11 @@ def parts_of(row: Row, role: str, blocks: list[Any], metadata: dict[str, Any]) -
         return None
     if is_deeper({"blocks": blocks, "provider_metadata": metadata}, MAX_DEPTH):
         return read_exactly(row.kind, row.content, row.data_json)  # which says what is too deep
+    return shallow_parts(row, role, blocks, metadata)
+
+
+def shallow_parts(row: Row, role: str, blocks: list[Any], metadata: dict[str, Any]) -> Parts:
+    """Return what :func:`parts_of` does, of a message with data that is not too deep."""
     block = blocks[0]
     if row.kind == "tool_call":
         made = {"type": "tool_call", "id": block["id"], "name": block["name"], "arguments": block["arguments"]}

@@ -5,21 +5,23 @@ Here every event is checked by itself. Whether the conversation can go where an 
 """
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from reel.base.errors import InvalidMessage
 from reel.base.light_typing import NamedTuple
-from reel.base.values import MAX_INTEGER
+from reel.base.values import MAX_INTEGER, new_tuple
 from reel.said.blocks import InvalidRecord, kind_of
 from reel.said.records import parse_data
 from reeld.core.events import Origin
 from reeld.core.rows import CheckedRow, with_origin
+from reeld.core.usual_messages import usual_rows
 from reeld.core.validation import (
     UNALTERED,
     Altered,
     note_ref,
     origin_from,
-    read_element,
+    read_carefully,
     require_key,
 )
 
@@ -30,6 +32,7 @@ _BEFORE_ROWS = frozenset({"clear", "rewind"})
 _OF_THE_DAEMON = frozenset({"seq", "id", "time", "client", "agent"})
 # What says where an event is from and where it belongs.
 _PLACE = frozenset({"command", "parent", "sent", "ref"})
+_OF_A_MESSAGE = _PLACE | {"role", "content", "provider_metadata"}
 _FIELDS_OF_A_MOVE = frozenset({"kind", "content", "data_json"})
 
 
@@ -105,9 +108,10 @@ class StretchReader:
         Raises:
             InvalidMessage: one is not valid; ``data`` has ``index`` and ``field``.
         """
-        for index, event in enumerate(events, self._read):
+        usual = usual_rows(events, _OF_A_MESSAGE)
+        for index, event, row in zip(count(self._read), events, usual, strict=False):
             try:
-                self._take(index, event)
+                self._take(index, event, row)
             except InvalidRecord as error:
                 raise refused(index, error.field, error.reason) from None
         self._read += len(events)
@@ -117,7 +121,7 @@ class StretchReader:
         altered = Altered(self._replaced, self._numbers) if self._replaced or self._numbers else UNALTERED
         return Stretch(self._commands, self._refs, self._parents, altered)
 
-    def _take(self, index: int, event: Any) -> None:
+    def _take(self, index: int, event: Any, usual: CheckedRow | None) -> None:
         if type(event) is not dict:
             raise InvalidRecord("kind", f"expected a message or a record, got {kind_of(event)}")
         if not _OF_THE_DAEMON.isdisjoint(event):
@@ -128,9 +132,12 @@ class StretchReader:
             self._parents[index] = parent
         origin = origin_from(event.get("sent"), event.get("ref"))
         note_ref(origin, index, self._refs, "events")
-        own = {field: value for field, value in event.items() if field not in _PLACE}
         begins = name is None or name != self._name
         self._name = name
+        if usual is not None:
+            self._rows(index, begins=begins).append(with_origin(usual, origin))
+            return
+        own = {field: value for field, value in event.items() if field not in _PLACE}
         kind = own.get("kind")
         if type(kind) is str and kind in MOVES:
             if not begins:
@@ -139,19 +146,21 @@ class StretchReader:
             return
         if kind == "state":
             require_key(own)
-        row, replaced, numbers = read_element(own)
+        row, replaced, numbers = read_carefully(own)
         self._replaced += replaced
         self._numbers += numbers
-        self._command(index, begins=begins).rows.append(with_origin(row, origin))
+        self._rows(index, begins=begins).append(with_origin(row, origin))
 
-    def _command(self, index: int, *, begins: bool) -> StretchCommand:
-        """Return the command of a row."""
+    def _rows(self, index: int, *, begins: bool) -> list[CheckedRow]:
+        """Return the rows of the command that a row belongs to."""
         if begins:
-            self._commands.append(StretchCommand(index, None, []))
-        command = self._commands[-1]
-        if command.move is not None and command.move.kind not in _BEFORE_ROWS:
-            raise InvalidRecord("command", f"{command.move.kind!r} is a command by itself; give this another number")
-        return command
+            rows: list[CheckedRow] = []
+            self._commands.append(new_tuple(StretchCommand, (index, None, rows)))
+            return rows
+        _, move, rows = self._commands[-1]
+        if move is not None and move.kind not in _BEFORE_ROWS:
+            raise InvalidRecord("command", f"{move.kind!r} is a command by itself; give this another number")
+        return rows
 
 
 def _integer(event: dict[str, Any], field: str) -> int | None:

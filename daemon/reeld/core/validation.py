@@ -16,10 +16,12 @@ from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.said.records import Parts, parse_data, read_exactly
 from reeld.core.events import Origin
 from reeld.core.rows import CheckedRow, Row, parts_of, row_from_blocks, text_row, with_origin, with_parts
+from reeld.core.usual_messages import usual_rows
 
 # The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
 # support.
 _ORIGIN = frozenset({"sent", "ref"})
+_OF_A_MESSAGE = frozenset({"role", "content", "provider_metadata", "sent", "ref", "seq", "time"})
 LAST_TIME = 253_402_300_799_999
 # Bytes of a reference in UTF-8.
 MAX_REF = 256
@@ -124,15 +126,23 @@ def read_element(element: Any) -> tuple[CheckedRow, int, int]:
     Raises:
         InvalidRecord: it is neither a message nor a record.
     """
-    if type(element) is not dict or _ORIGIN.isdisjoint(element):
-        row, parts, replaced = _row_from(element)
-        made, numbers = with_parts(row, parts)
-        return made, replaced, numbers
-    origin = origin_from(element.get("sent"), element.get("ref"))
-    rest = {field: value for field, value in element.items() if field not in _ORIGIN}
-    plain = plain_text(rest)
-    made, replaced, numbers = read_element(rest) if plain is None else (plain, 0, 0)
-    return with_origin(made, origin), replaced, numbers
+    origin = None
+    if type(element) is dict and not _ORIGIN.isdisjoint(element):
+        origin = origin_from(element.get("sent"), element.get("ref"))
+    (usual,) = usual_rows([element], _OF_A_MESSAGE)
+    made, replaced, numbers = read_carefully(element) if usual is None else (usual, 0, 0)
+    return made if origin is None else with_origin(made, origin), replaced, numbers
+
+
+def read_carefully(element: Any) -> tuple[CheckedRow, int, int]:
+    """Return what :func:`read_element` does, without the origin: of any element, and none is quick.
+
+    Raises:
+        InvalidRecord: it is neither a message nor a record.
+    """
+    row, parts, replaced = _row_from(element)
+    made, numbers = with_parts(row, parts)
+    return made, replaced, numbers
 
 
 def origin_from(sent: Any, ref: Any) -> Origin:
@@ -141,24 +151,15 @@ def origin_from(sent: Any, ref: Any) -> Origin:
     Raises:
         InvalidRecord: its time or its reference is invalid.
     """
-    return new_tuple(Origin, (_sent(sent), _ref(ref)))
-
-
-def _sent(value: Any) -> int | None:
-    if value is not None and (type(value) is not int or not 0 <= value <= LAST_TIME):
-        shown = value if type(value) is int else kind_of(value)
+    if sent is not None and (type(sent) is not int or not 0 <= sent <= LAST_TIME):
+        shown = sent if type(sent) is int else kind_of(sent)
         raise InvalidRecord("sent", f"expected milliseconds since 1970, at most {LAST_TIME}, got {shown}")
-    return value
-
-
-def _ref(value: Any) -> str | None:
-    if value is None:
-        return None
-    _check(check_word(value), "ref")
-    size = len(value) if value.isascii() else len(value.encode())
-    if not 1 <= size <= MAX_REF:
-        raise InvalidRecord("ref", f"must have 1 to {MAX_REF} bytes, has {size}")
-    return str(value)
+    if ref is not None:
+        _check(check_word(ref), "ref")
+        size = len(ref) if ref.isascii() else len(ref.encode())
+        if not 1 <= size <= MAX_REF:
+            raise InvalidRecord("ref", f"must have 1 to {MAX_REF} bytes, has {size}")
+    return new_tuple(Origin, (sent, ref))
 
 
 def note_ref(origin: Origin | None, index: int, refs: dict[str, int], what: str = "messages") -> None:
