@@ -4,17 +4,16 @@ It may be too many events, but never too few.
 """
 
 import sqlite3
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from itertools import chain, compress
+from itertools import chain
 from operator import and_, or_
 
 from reel.base.light_typing import NamedTuple
 from reel.base.remembering import remembering
 from reeld.search.literals import Either, Needed, Run, folded
-from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of, flags_of
+from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of, having
 from reeld.search.trigrams import end_of, events_of, groups_of, row_of, rows_of
 from reeld.search.volumes import Some, Volume
 
@@ -70,13 +69,8 @@ class _Having(NamedTuple):
 
     def events(self, connection: sqlite3.Connection) -> list[int]:
         """Return their ids, ascending."""
-        found = [_chosen(events_of(connection, group), texts) for group, texts in self.whole.items()]
+        found = [having(texts, events_of(connection, group)) for group, texts in self.whole.items()]
         return sorted(chain(*found, self.cut))
-
-
-def _chosen(events: "array[int]", pieces: int) -> Iterator[int]:
-    """Return the events of those pieces whose bits are set."""
-    return compress(events, flags_of(pieces, len(events)))
 
 
 class _Looking:
@@ -100,17 +94,17 @@ class _Looking:
         if not numbers or len(numbers) > self._left:
             return None
         self._left -= len(numbers)
-        wanted = {
-            group: {row_of(group, bit_of(number, group.kind.size)) for number in numbers} for group in self._groups
-        }
-        rows = rows_of(self._connection, chain.from_iterable(wanted.values()))
+        sizes = {group.kind.size for group in self._groups}
+        bits = {size: {bit_of(number, size) for number in numbers} for size in sizes}
+        wanted = [(group, [row_of(group, bit) for bit in bits[group.kind.size]]) for group in self._groups]
+        rows = rows_of(self._connection, chain.from_iterable(some for _, some in wanted))
         whole, cut = dict[int, int](), set[int]()
-        for group, some in wanted.items():
-            pieces = reduce(and_, (int.from_bytes(rows[row], "big") for row in some))
+        for group, some in wanted:
+            pieces = reduce(and_, [rows[row] for row in some])
             if pieces and group.kind.is_whole:
                 whole[group.number] = pieces
             elif pieces:
-                cut.update(_chosen(events_of(self._connection, group.number), pieces))
+                cut.update(having(pieces, events_of(self._connection, group.number)))
         return _Having(whole, cut)
 
 

@@ -12,6 +12,7 @@ a piece at once, with integers that have 32 bits for each: a loop takes five tim
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from reeld.search.literals import folded
 
@@ -26,6 +27,8 @@ _WEIGHTS = 1, 43, 1849
 _LANE, _KEPT = 32, 16
 _FOLDED = 13
 _MULTIPLIER = 40503
+# If at most one of so many bits is set, to look for each takes less time than to look at all.
+_FEW = 8
 _DIGITS, _IS_SET = bytes.maketrans(b"\0\1", b"01"), bytes.maketrans(b"01", b"\0\1")
 _LOW = int.from_bytes(b"\xff\xff\0\0" * (_LETTERS + 2 * OVERLAP), "little")
 
@@ -89,6 +92,22 @@ def columns_of(bits: Sequence[bytes]) -> list[bytes]:
     return [int(joined[bit::size], 2).to_bytes(len(bits) // 8, "big") for bit in range(size)]
 
 
-def flags_of(column: int, pieces: int) -> bytes:
-    """Return for each of some pieces one if its bit is set, and otherwise zero."""
-    return format(column, f"0{pieces}b").encode().translate(_IS_SET)
+def having(column: int, events: "array[int]") -> Iterator[int]:
+    """Return the events of those pieces whose bits are set.
+
+    Args:
+        column: a bit of each piece; that of the first one is the highest.
+        events: of which event each piece is.
+    """
+    flags = format(column, f"0{len(events)}b").encode().translate(_IS_SET)
+    if column.bit_count() * _FEW > len(events):
+        return compress(events, flags)
+    return map(events.__getitem__, _places(flags))
+
+
+def _places(flags: bytes) -> Iterator[int]:
+    """Yield the places of the ones."""
+    at = flags.find(1)
+    while at >= 0:
+        yield at
+        at = flags.find(1, at + 1)

@@ -112,10 +112,11 @@ def insert(
     connection.executemany("INSERT INTO bits VALUES (?, ?)", rows)
 
 
-def rows_of(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, bytes]:
-    """Return what the rows with these numbers have."""
+def rows_of(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, int]:
+    """Return what the rows with these numbers have: a bit of each piece, of which that of the first is the highest."""
     query = "SELECT number, pieces FROM bits WHERE number IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(query, (Numbers(numbers),)))
+    rows = connection.execute(query, (Numbers(numbers),)).fetchall()
+    return {number: int.from_bytes(pieces, "big") for number, pieces in rows}
 
 
 def remove(connection: sqlite3.Connection, group: Group) -> None:

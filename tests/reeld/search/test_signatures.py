@@ -1,13 +1,14 @@
 """The signatures of pieces of texts: whatever letters a text has, one of its pieces never seems to lack them."""
 
 import random
+from array import array
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reeld.search.literals import folded
-from reeld.search.signatures import LENGTH, OVERLAP, SIZES, Signature, bit_of, columns_of, flags_of, pieces
+from reeld.search.signatures import LENGTH, OVERLAP, SIZES, Signature, bit_of, columns_of, having, pieces
 
 # Of every length in UTF-8, and one that is not alone there.
 LETTERS = st.text(st.sampled_from("abAB \n\0ßé修\U0001d505\U0010ffff\ud800"), max_size=60)
@@ -79,6 +80,16 @@ def test_few_seem_to_have_what_they_lack() -> None:
 def test_columns(rows: list[bytes]) -> None:
     """The bits of pieces are turned, and back again."""
     rows = rows[: len(rows) // 8 * 8]
-    columns = [flags_of(int.from_bytes(column, "big"), len(rows)) for column in columns_of(rows)]
+    numbers = array("q", range(len(rows)))
+    columns = [list(having(int.from_bytes(column, "big"), numbers)) for column in columns_of(rows)]
 
-    assert list(zip(*rows, strict=True)) == list(map(tuple, columns))
+    assert columns == [[number for number, bits in enumerate(rows) if bits[bit]] for bit in range(5)]
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2, 100, 1000])
+def test_events_of_pieces(pieces: int) -> None:
+    """Those of few pieces are found, and those of many."""
+    events = array("q", range(7, 1007))
+    some = random.Random(3).sample(range(1000), pieces)
+
+    assert sorted(events[at] for at in some) == list(having(sum(1 << 999 - at for at in some), events))
