@@ -9,6 +9,7 @@ the log may have them as they are stored (:mod:`reeld.search.raw_rows`).
 """
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -16,6 +17,8 @@ from reel.base.light_typing import NamedTuple
 
 # The most alternatives and levels that are followed.
 _ALTERNATIVES, _LEVELS = 16, 8
+# The most runs of letters of which one must be there: `(abc|def)ghi` is two.
+_RUNS = 8
 _GROUP = re.compile(r"\?(?:P?<\w+>|[imsU-]*:)")
 _FLAGS = re.compile(r"\?[imsU-]+\)")
 _REPEATED = re.compile(r"(?:[*+?]|\{(?P<least>\d+)(?:,\d*)?\})\??")
@@ -61,7 +64,7 @@ def folded(text: str) -> str:
 def needed_of_expression(expression: str) -> Needed | None:
     """Return what every text with a match of a regular expression has; ``None`` if that is not known."""
     with suppress(_Unknown):
-        return _Reader(expression).alternatives(0)
+        return _Reader(expression).alternatives(0).needed
     return None
 
 
@@ -73,6 +76,22 @@ def needed_of_any_expression(expression: str) -> Needed | None:
     return None if _READ_DIFFERENTLY.search(expression) else needed_of_expression(expression)
 
 
+class _Part(NamedTuple):
+    """A part of an expression.
+
+    Args:
+        needed: what every text with a match of it has; ``None`` if that is not known.
+        texts: all that it matches, if that is known and little.
+    """
+
+    needed: Needed | None = None
+    texts: Sequence[str] = ()
+
+
+def _any_of(runs: Sequence[str]) -> Needed:
+    return Run(runs[0]) if len(runs) == 1 else Either(tuple(map(Run, runs)))
+
+
 class _Reader:
     """Reads an expression that RE2 accepts, from its beginning to its end."""
 
@@ -80,7 +99,7 @@ class _Reader:
         self._text = expression
         self._at = 0
 
-    def alternatives(self, level: int) -> Needed | None:
+    def alternatives(self, level: int) -> _Part:
         """Return what is needed for any of the alternatives up to the end, or to that of a group."""
         found = [self._sequence(level)]
         while self._at < len(self._text) and self._text[self._at] == "|":
@@ -88,36 +107,47 @@ class _Reader:
             found.append(self._sequence(level))
         if not level and self._at < len(self._text):
             raise _Unknown
-        known = tuple(each for each in found if each is not None)
-        if len(known) < len(found) or len(found) > _ALTERNATIVES:
-            return None
-        return known[0] if len(known) == 1 else Either(known)
+        if len(found) == 1:
+            return found[0]
+        known = tuple(part.needed for part in found if part.needed is not None)
+        is_known = len(known) == len(found) <= _ALTERNATIVES
+        texts = [text for part in found for text in part.texts] if all(part.texts for part in found) else []
+        return _Part(Either(known) if is_known else None, texts)
 
-    def _sequence(self, level: int) -> Needed | None:
+    def _sequence(self, level: int) -> _Part:
         """Return what is needed for all that follows, up to the next alternative."""
         needed: list[Needed] = []
-        run: list[str] = []
+        runs, is_one_run = [""], True
 
         def end_run() -> None:
-            if run:
-                needed.append(Run("".join(run)))
-            run.clear()
+            nonlocal runs, is_one_run
+            if all(runs):
+                needed.append(_any_of(runs))
+            runs, is_one_run = [""], False
 
         while self._at < len(self._text) and self._text[self._at] not in "|)":
-            letter, group = self._letter(), None
-            if letter is None and self._text[self._at] == "(":
-                group = self._group(level)
-            elif letter is None:
-                self._skip()
+            part = self._part(level)
             least = self._least()
-            if letter is not None and least:
-                run.append(letter)
-            if letter is None or least != 1 or self._repeats:
+            longer = [run + text for run in runs for text in part.texts]
+            if least and 0 < len(longer) <= _RUNS:
+                runs = longer
+            else:
                 end_run()
-            if group is not None and least:
-                needed.append(group)
+                needed += [part.needed] if least and part.needed is not None else []
+            if least != 1 or self._repeats:
+                end_run()
+        texts = runs if is_one_run else []
         end_run()
-        return Every(tuple(needed)) if needed else None
+        return _Part(Every(tuple(needed)) if needed else None, texts)
+
+    def _part(self, level: int) -> _Part:
+        """Read a character, a group, or what stands for one of several characters or for a place."""
+        if (letter := self._letter()) is not None:
+            return _Part(Run(letter), [letter])
+        if self._text[self._at] == "(":
+            return self._group(level)
+        self._skip()
+        return _Part()
 
     def _letter(self) -> str | None:
         """Read a character that stands for itself; ``None`` if none follows."""
@@ -132,10 +162,10 @@ class _Reader:
         self._at += 1
         return text[at]
 
-    def _group(self, level: int) -> Needed | None:
+    def _group(self, level: int) -> _Part:
         if (flags := _FLAGS.match(self._text, self._at + 1)) is not None:
             self._at = flags.end()
-            return None
+            return _Part()
         if level == _LEVELS:
             raise _Unknown
         self._at += 1
