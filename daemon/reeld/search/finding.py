@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,13 +14,14 @@ from reeld.search import volumes
 from reeld.search.attached_log import log_of
 from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
+from reeld.search.likely_texts import AT_ONCE, likely_texts
 from reeld.search.marks import marks
 from reeld.search.patterns import Pattern, having
 from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
-from reeld.search.texts import IS_CONTENT, text_of
-from reeld.search.volumes import Condition, Place, Volume
-from reeld.store.connection import Numbers, Texts
+from reeld.search.texts import text_of
+from reeld.search.volumes import Place, Volume
+from reeld.store.connection import Texts
 from reeld.store.directories import Directories
 from reeld.store.spans import NEWEST, Span, Walk
 
@@ -31,23 +32,13 @@ _SECONDS = 0.03
 # more day costs little.
 _DISORDER = 86_400_000
 
-# Events that are looked at together in the order of the log, more if their rows tell which may match; and those in the
-# order in which they were said: each time, a volume is sorted, which takes 10 ms.
-_TOGETHER, _TOLD_APART = 64, 1024
-_LOOKED_AT = 2048
-# Texts that are read together: a server answers once for all of them. They may have a megabyte each, but for those of
-# so few characters, which are read with all others. And the characters of texts that are looked at together.
-_READ, _SHORT, _CHARACTERS = 16, 2000, 1 << 15
+# Events that are looked up at once in the order of the log, more if a pattern tells them apart; and those in the order
+# in which they were said: each time, a volume is sorted, which takes 10 ms.
+_LOOKED_UP, _TOLD_APART, _LOOKED_AT = 64, 1024, 2048
 
 # The characters of whole texts after which no more hits are shown.
 ROOM = 1 << 20
 
-_TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id IN (SELECT value FROM json_each(?))"
-_ROW = f"SELECT id, CASE WHEN {IS_CONTENT} AND length(content) <= ? THEN content END FROM log.events"  # noqa: S608 - ours
-_LISTED = f"{_ROW} WHERE id IN (SELECT value FROM json_each(?)) AND {{}}"  # noqa: S608 - ours
-_IN_RANGE = f"{_ROW} WHERE id BETWEEN ? AND ? AND {{}}"
-# To look at a row takes 0.5 us among its neighbours, and 0.7 to 1.8 by itself.
-_NEAR = 2
 _PLACE = "SELECT agent, seq, kind FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
@@ -94,11 +85,11 @@ def find(connection: sqlite3.Connection, search: OneSearch, low: int, high: int,
     """Return the newest events that match with ids from ``low`` up to ``high``, excluded."""
     events: list[int] = []
     ends = time.monotonic() + _SECONDS
-    together = _TOGETHER if search.wanted.raw is None else _TOLD_APART
+    at_once = _TOLD_APART if search.wanted.patterns else _LOOKED_UP
     for volume in volumes.down_from(connection, high):
         first = max(low, volume.first)
         rows = volumes.matches(connection, volume, search.wanted_of(connection, volume), first, high)
-        while some := list(islice(rows, together)):
+        while some := list(islice(rows, at_once)):
             kept, done = checked(connection, search.wanted, search.paths, some, ends)
             events += kept[: limit - len(events)]
             if len(events) == limit:
@@ -117,64 +108,22 @@ def checked(
     if not wanted.is_checked:
         return list(events), len(events)
     kept: list[int] = []
-    for together in _together(connection, wanted, events):
-        for event in having(wanted.patterns, together):
-            try:
-                if _is_wanted(connection, wanted, event, paths, ends):
-                    kept.append(event)
-            except OutOfTime:
-                return kept, events.index(event)
+    for begin in range(0, len(events), AT_ONCE):
+        some = events[begin : begin + AT_ONCE]
+        for together in (
+            likely_texts(connection, wanted, some) if wanted.patterns else ([(event, "")] for event in some)
+        ):
+            for event in having(wanted.patterns, together):
+                try:
+                    if _is_wanted(connection, wanted, event, paths, ends):
+                        kept.append(event)
+                except OutOfTime:
+                    return kept, events.index(event)
+            if time.monotonic() > ends:
+                return kept, events.index(together[-1][0]) + 1
         if time.monotonic() > ends:
-            return kept, events.index(together[-1][0]) + 1
+            return kept, begin + len(some)
     return kept, len(events)
-
-
-def _together(
-    connection: sqlite3.Connection, wanted: Criteria, events: Sequence[int]
-) -> Iterator[list[tuple[int, str]]]:
-    """Yield the events that may match with their texts, if these matter: as many at once as are looked at together."""
-    if not wanted.patterns:
-        yield from ([(event, "")] for event in events)
-        return
-    found = _rows(connection, wanted.raw or Condition("TRUE", ()), events)
-    likely = [event for event in events if event in found]
-    at = 0
-    while some := likely[at : at + _TOGETHER]:
-        if any(found[event] is None for event in some):
-            some = some[:_READ]
-            found.update(_read(connection, [event for event in some if found[event] is None]))
-        at += len(some)
-        yield from _of_size((event, text) for event in some if (text := found.pop(event)) is not None)
-
-
-def _of_size(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Yield events with their texts, as many at once as are looked at together."""
-    some: list[tuple[int, str]] = []
-    characters = 0
-    for event, text in texts:
-        characters += len(text)
-        if some and characters > _CHARACTERS:
-            yield some
-            some, characters = [], len(text)
-        some.append((event, text))
-    if some:
-        yield some
-
-
-def _read(connection: sqlite3.Connection, events: Sequence[int]) -> dict[int, str]:
-    """Return the texts of events that were not erased meanwhile."""
-    rows = log_of(connection).execute(_TEXTS, (Numbers(events),))
-    return {event: text_of(*row) for event, *row in rows}
-
-
-def _rows(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, str | None]:
-    """Return those of events whose row has the letters that are needed, with the texts of short ones."""
-    first, last = min(events, default=0), max(events, default=0)
-    if last - first < _NEAR * len(events):
-        rows = log_of(connection).execute(_IN_RANGE.format(raw.sql), (_SHORT, first, last, *raw.values))
-    else:
-        rows = log_of(connection).execute(_LISTED.format(raw.sql), (_SHORT, Numbers(events), *raw.values))
-    return dict(rows.fetchall())
 
 
 def _is_wanted(connection: sqlite3.Connection, wanted: Criteria, event_id: int, paths: "Paths", ends: float) -> bool:

@@ -41,7 +41,7 @@ class Pattern(NamedTuple):
         matches: yields the places of the matches in a text.
         is_excluded: whether a text must not have it.
         needed: the letters of every text with it; ``None`` if they are not known.
-        is_in_joined: whether joined lines have it if one of them has it.
+        is_in_joined: whether joined lines have it if one of them has it, and not nearly always.
     """
 
     matches: Callable[[str], Iterator[tuple[int, int]]]
@@ -51,13 +51,17 @@ class Pattern(NamedTuple):
 
     def all_accepted(self, texts: Sequence[str]) -> Sequence[bool]:
         """Return for each of some texts whether it has it, or does not, as it is wanted."""
-        if self.is_in_joined and not any(True for _ in self.matches("\n".join(texts))):
+        if self.is_in_joined and not self.is_in("\n".join(texts)):
             return [self.is_excluded] * len(texts)
         return list(map(self.accepts, texts))
 
     def accepts(self, text: str) -> bool:
         """Return whether a text has it, or does not, as it is wanted."""
-        return any(True for _ in self.matches(text)) != self.is_excluded
+        return self.is_in(text) != self.is_excluded
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text has it."""
+        return any(True for _ in self.matches(text))
 
     def marked(self, text: str) -> list[tuple[int, int]]:
         """Return the matches in a text that are shown; an empty one is not."""
@@ -95,7 +99,8 @@ def _pattern(typed: TypedPattern, *, run_elsewhere: bool) -> Pattern:
     if len(typed.text) > _LONGEST:
         raise _refused(typed, f"has {len(typed.text)} characters; at most {_LONGEST} are allowed")
     if is_expression(typed) and run_elsewhere:
-        return Pattern(_beginning, needed=None if typed.is_excluded else needed_of_any_expression(typed.text))
+        needed = None if typed.is_excluded else needed_of_any_expression(typed.text)
+        return Pattern(_beginning, needed=needed, is_in_joined=False)
     if is_expression(typed):
         return Pattern(
             partial(_spans, _expression(typed)),

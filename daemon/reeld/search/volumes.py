@@ -14,6 +14,7 @@ FTS5's ``bm25``, which knows its own table only, but :mod:`reeld.search.ranking`
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from reel.base.light_typing import NamedTuple
 from reeld.search import lengths, vocabulary
@@ -216,19 +217,18 @@ def has_any(connection: sqlite3.Connection, volume: Volume, condition: Condition
 
 
 def matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> Iterator[int]:
-    """Yield the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
+    """Return the ids of matching events of a volume, newest first, from ``low`` up to ``high``, excluded."""
     low, high, some = max(low, volume.first), min(high, volume.end), wanted.some
     if some is not None and wanted.match is None and wanted.condition.is_nothing:  # then nothing is looked up
-        yield from _matches(connection, volume, Wanted(None, wanted.condition), max(some.after + 1, low), high)
-        yield from reversed(some.between(low, high))
-    else:
-        yield from _matches(connection, volume, wanted, low, high)
+        newer = _matches(connection, volume, Wanted(None, wanted.condition), max(some.after + 1, low), high)
+        return chain(newer, reversed(some.between(low, high)))
+    return _matches(connection, volume, wanted, low, high)
 
 
 def _matches(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, low: int, high: int) -> Iterator[int]:
     source, values = _source(volume, wanted, low, high)
     rows = connection.execute(f"SELECT event FROM {source} ORDER BY event DESC", values)  # noqa: S608 - ours
-    return (event for (event,) in rows)
+    return chain.from_iterable(rows)
 
 
 def latest(connection: sqlite3.Connection, volume: Volume, wanted: Wanted, before: Place, limit: int) -> list[Place]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reeld.search import candidates, finding, grouping, index, index_file, trigrams, volumes
+from reeld.search import candidates, finding, grouping, index, index_file, likely_texts, trigrams, volumes
 from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
 from reeld.search.finding import OneSearch
@@ -195,12 +195,12 @@ def test_few_events_are_not_read_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only rows that may have the letters are looked at, and those in no group; of few of them a long text is read."""
-    monkeypatch.setattr(finding, "_SHORT", 0)
+    monkeypatch.setattr(likely_texts, "_SHORT", 0)
     with filled(tmp_path, "getUserName here", "and more of it", "a tape deck", "and more of it", "setUserName") as said:
         make_groups(said)
         looked_at: list[int] = []
         read: list[int] = []
-        rows, texts = finding._rows, finding._read
+        rows, texts = likely_texts._rows, likely_texts._read
 
         def noted(connection: sqlite3.Connection, raw: Condition, events: Sequence[int]) -> dict[int, str | None]:
             looked_at.extend(events)
@@ -210,8 +210,8 @@ def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             read.extend(events)
             return texts(connection, events)
 
-        monkeypatch.setattr(finding, "_rows", noted)
-        monkeypatch.setattr(finding, "_read", noted_too)
+        monkeypatch.setattr(likely_texts, "_rows", noted)
+        monkeypatch.setattr(likely_texts, "_read", noted_too)
         assert [0] == in_log_order(said, "has:etUserName -/setu/")
         assert [said.events[at] for at in (4, 0)] == looked_at
         assert [said.events[at] for at in (4, 0)] == read
@@ -221,8 +221,9 @@ def test_few_texts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_time_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there is time for one text only, each is found once, whatever rows are passed over between them."""
+    """If there is time for one step only, each is found once, whatever rows are passed over between them."""
     monkeypatch.setattr(finding, "_SECONDS", -1.0)
+    monkeypatch.setattr(finding, "AT_ONCE", 2)
     with filled(tmp_path, "a tape", "a deck", "a tape", "a deck", "a deck", "a tape") as said:
         found, high = [], ALL
         while high > said.events[0]:

@@ -38,6 +38,7 @@ from tests.reeld.store.making import event, made, said, write
         ("x IN ()", "x IN (NULL)"),
         ("a CROSS JOIN b ON c", "a JOIN b ON c"),
         ("instr(lower(x), ?) > 0", "strpos(lower(x), %s) > 0"),
+        ("group_concat(x, ',')", "string_agg(x, ',')"),
         ("length(CAST(a || b AS BLOB))", "octet_length(a || b)"),
     ],
 )

@@ -14,6 +14,7 @@ _RULES = (
     # In SQLite it fixes the order of the tables.
     (re.compile(r"CROSS JOIN"), "JOIN"),
     (re.compile(r"\binstr\("), "strpos("),
+    (re.compile(r"\bgroup_concat\("), "string_agg("),
     # SQLite compares letters of ASCII in either case.
     (re.compile(r"\bLIKE\b"), "ILIKE"),
     (re.compile(r"\bIN \(\)"), "IN (NULL)"),
