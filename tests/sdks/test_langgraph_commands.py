@@ -39,7 +39,7 @@ def thread() -> str:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is queued waits for the next checkpoint as long as a slow machine needs."""
+    """A thread waits for the next checkpoint as long as a slow machine needs."""
     monkeypatch.setattr(posts, "_NEXT", PATIENCE)
 
 
@@ -148,7 +148,6 @@ def test_writes_before_a_checkpoint_that_fails(
     assert [1, 1, 3, 4] == commands(client, thread)
 
 
-@pytest.mark.usefixtures("patient")
 def test_awaited_writes_are_left_to_the_next_checkpoint(
     saver: ReelSaver, client: Client, thread: str, daemon: Daemon
 ) -> None:

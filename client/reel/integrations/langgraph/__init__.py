@@ -172,8 +172,7 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         # Queued right away: a checkpoint that is put in the meantime includes it.
         written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
         try:
-            if written.is_for_next:
-                await self._worker.run(lambda _: written.wait_for_next())  # behind the checkpoint before
+            await written.give_way_to_next(self._worker)
             await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
         finally:
             written.withdraw()

@@ -11,7 +11,7 @@ from reel.integrations.langgraph.copied import Copied
 from reel.integrations.langgraph.records import record
 from reel.said.item_forms import COPIES_OF
 
-# How long a record waits for the next checkpoint, in seconds. The framework begins it 0.4 ms after the one before.
+# How long a thread waits for the next checkpoint, in seconds. The framework begins it 0.4 ms after the one before.
 _NEXT: Final = 0.002
 
 
@@ -97,22 +97,19 @@ class Posts:
                 self._over += 1
                 self._made.notify_all()
 
-    def wait_for_next(self, post: Post) -> None:
-        """Wait a moment for the checkpoint that is to add a record, if the record was queued during the one before."""
-        if post.after:
-            with self._made:
-                self._made.wait_for(lambda: post.is_added or self._begun > post.after, _NEXT)
+    def has_next(self, post: Post) -> bool:
+        """Whether the checkpoint has begun that adds a record which was queued during the one before."""
+        return post.is_added or self._begun > post.after
 
     def leave_to_next(self, post: Post) -> None:
-        """Leave a record to the next checkpoint, and wait until it is over; return if there is none, too.
+        """Leave a record to the next checkpoint, if it begins soon, and wait until it is over.
 
         The lock of the thread must not be held: checkpoints wait for it.
         """
         if post.after:
             with self._made:
-                self._made.wait_for(lambda: post.is_added or self._begun > post.after or self._begun == self._over)
-            self.wait_for_next(post)
-            with self._made:
+                self._made.wait_for(lambda: self.has_next(post) or self._begun == self._over)
+                self._made.wait_for(lambda: self.has_next(post), _NEXT)
                 self._made.wait_for(lambda: post.is_added or self._begun == self._over)
 
     def add(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:

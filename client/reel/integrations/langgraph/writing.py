@@ -19,6 +19,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from msgpack import packb
 
 from reel.base.errors import Conflict, InvalidParams, NotFound, ReelError
+from reel.integrations.awaiting import give_way
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
@@ -29,10 +30,13 @@ from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import OF_THE_FRAMEWORK, Checkpoint, growth, record
 from reel.integrations.langgraph.thread import Node, Thread
 from reel.integrations.langgraph.threads import Threads
+from reel.integrations.worker import Worker
 from reel.wire.frames import too_large
 
 # What a list has grown by, in characters at most, to be stored without the rest of it.
 _LONGEST_GROWTH: Final = 1 << 20
+# So many turns an event loop has to begin the next checkpoint, once one is over. The framework takes one.
+_TURNS: Final = 4
 # The kinds of message events that a thread handles.
 _KINDS: Final = {"user": "user", "assistant": "assistant", "tool": "tool_result"}
 
@@ -334,18 +338,21 @@ class Written:
                 texts = [[index, channel, values.dump(serde, value)] for index, channel, value in rows]
                 self._post = thread.posts.add({**data, "writes": texts}, left)
 
-    @property
-    def is_for_next(self) -> bool:
-        """Whether they are for the checkpoint after the one that was being added when they were queued."""
-        return self._post.after > 0
-
-    def wait_for_next(self) -> None:
-        """Wait a moment for the checkpoint that is to add the writes."""
-        self._thread.posts.wait_for_next(self._post)
-
     def leave_to_next(self) -> None:
-        """Leave the writes to the next checkpoint, if it comes soon, and wait until it is over."""
+        """Leave the writes to the next checkpoint, if it begins soon, and wait until it is over."""
         self._thread.posts.leave_to_next(self._post)
+
+    async def give_way_to_next(self, worker: Worker) -> None:
+        """Let the next checkpoint begin, if it does so as soon as the one before is over; it adds the writes.
+
+        Nothing waits for it but these writes: the thread of the worker belongs to all who use the saver.
+        """
+        if self._post.after:
+            await worker.run(lambda _: None)  # until the one before is over
+            for _ in range(_TURNS):
+                if self._thread.posts.has_next(self._post):
+                    break
+                await give_way()
 
     def add(self, logs: Logs) -> None:
         """Add the writes, unless they exist already."""
