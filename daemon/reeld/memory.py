@@ -14,10 +14,10 @@ _set = getattr(_libc, "mallopt", None)
 # An option of glibc's mallopt, for which Python has no name.
 _M_ARENA_MAX = -8
 # Allocations before a collection of what is young, and such collections before one of what has survived; Python's
-# default is (700, 10, 10). All threads wait for a collection, and one of 20,000 objects takes 6 ms. The next generation
-# has nearly none that it could free: with (5000, 5) each object was looked at twice, which took a tenth of the time of
-# adding many rows.
-_COLLECTIONS = (20_000, 5000, 10)
+# default is (700, 10, 10). All threads wait for a collection: one of 20,000 objects took 6 to 12 ms in the middle of an
+# import, one of 5,000 takes 1 to 2, and all of them together take as long. The next generation has nearly none that it
+# could free: with (5000, 5) each object was looked at twice, which took a tenth of the time of adding many rows.
+_COLLECTIONS = (5_000, 20_000, 10)
 
 
 def use_one_heap() -> None:
