@@ -8,6 +8,9 @@ from typing import TypeAlias
 from reel.base.errors import Storage
 from reeld.store.connection import Connection, uri_of
 
+# How a transaction begins that only writes to the index. `BEGIN IMMEDIATE` begins to read all attached files, until the
+# end. As long as a log is read, its WAL cannot be begun again: it grew to 50 MB during an import of 40.
+WRITING = "BEGIN"
 # Opens a connection to the log on a server.
 OpenLog: TypeAlias = Callable[[], Connection]
 

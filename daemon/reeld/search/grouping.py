@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from reel.base.light_typing import NamedTuple
 from reeld.search import trigrams
+from reeld.search.attached_log import WRITING
 from reeld.search.signatures import Signature, columns_of, pieces
 from reeld.search.trigrams import Group, Kind
 from reeld.search.volumes import Volume, down_from
@@ -43,10 +44,9 @@ def make(connection: sqlite3.Connection, texts: ReadTexts) -> bool:
     """Make the next groups, of the newest volumes first; return whether there is more to do."""
     ends = time.monotonic() + _SECONDS
     for number, volume in enumerate(down_from(connection, 1 << 62)):
-        with transaction(connection):
-            while _make_some(connection, volume, texts, is_full=number > 0):
-                if time.monotonic() > ends:
-                    return True
+        while _make_some(connection, volume, texts, is_full=number > 0):
+            if time.monotonic() > ends:
+                return True
     return False
 
 
@@ -67,15 +67,16 @@ def _make_some(connection: sqlite3.Connection, volume: Volume, texts: ReadTexts,
             if characters >= _CHARACTERS or number == _EVENTS:
                 upto = event
                 break
-    for kind, some in _without_few(by_kind):
-        missing = -len(some) % 8
-        events = array("q", [*(piece.event for piece in some), *[0] * missing])
-        bits = [*(piece.signature.bits(kind.size) for piece in some), *[bytes(kind.size)] * missing]
-        _insert(connection, volume, upto, kind, events, columns_of(bits))
-    if not by_kind:
-        trigrams.insert(connection, volume.number, upto, Kind(0, is_whole=True), array("q"), [])
-    if is_full and upto == last:
-        _put_together(connection, volume, last)
+    with transaction(connection, WRITING):
+        for kind, some in _without_few(by_kind):
+            missing = -len(some) % 8
+            events = array("q", [*(piece.event for piece in some), *[0] * missing])
+            bits = [*(piece.signature.bits(kind.size) for piece in some), *[bytes(kind.size)] * missing]
+            _insert(connection, volume, upto, kind, events, columns_of(bits))
+        if not by_kind:
+            trigrams.insert(connection, volume.number, upto, Kind(0, is_whole=True), array("q"), [])
+        if is_full and upto == last:
+            _put_together(connection, volume, last)
     return True
 
 

@@ -25,11 +25,11 @@ from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
 from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
-from reeld.search.attached_log import OpenLog, attach, log_of, reading_the_log
+from reeld.search.attached_log import WRITING, OpenLog, attach, log_of, reading_the_log
 from reeld.search.index_file import APPLICATION_ID, application_of
 from reeld.search.texts import Text, text_of
 from reeld.search.touched import Message
-from reeld.search.volumes import Document
+from reeld.search.volumes import Document, Volume
 from reeld.store.connection import transaction
 from reeld.store.room import require_room
 from reeld.store.sweep import clean
@@ -43,6 +43,8 @@ _WITH_BLOCKS = 8
 _EVENTS = 8000
 _CHARACTERS = 4 << 20
 _SECONDS = 0.2
+# The most events that one statement reads.
+_AT_ONCE = 64
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
 
@@ -190,29 +192,34 @@ def fill(connection: sqlite3.Connection) -> Filled:
         newest = log_of(connection).execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
     if newest <= event:
         return Filled(event, False, touched.position(connection), trigrams.lacking(connection))
-    from reeld.search import entering
-
-    ends = time.monotonic() + _SECONDS
-    with transaction(connection):
-        volume = volumes.last(connection)
-        if volume.is_full:
+    volume = volumes.last(connection)
+    if volume.is_full:
+        with transaction(connection, WRITING):
             volumes.merge(connection, volume)
             vocabulary.settle(connection, volumes.counts_of(volume.number))
             volumes.begin(connection, volume.number + 1, event + 1)
-            more = True
-        else:
-            batch = _Batch(connection, event, checksum, ends)
-            documents = batch.documents()
-            volumes.insert(connection, volume, documents)
-            volumes.count(connection, volume, documents)
-            _count(connection, documents, [])
-            if touched.position(connection) == event:
-                for message in batch.touching:
-                    entering.enter(connection, message)
-                touched.move(connection, batch.event)
-            event, checksum, more = batch.event, batch.checksum, batch.is_full
-        connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
+        more = True
+    else:
+        batch = _Batch(connection, event, checksum, time.monotonic() + _SECONDS)
+        documents = batch.documents()
+        with transaction(connection, WRITING):
+            _enter(connection, volume, batch, documents)
+        event, more = batch.event, batch.is_full
     return Filled(event, more, touched.position(connection), trigrams.lacking(connection))
+
+
+def _enter(connection: sqlite3.Connection, volume: Volume, batch: "_Batch", documents: Sequence[Document]) -> None:
+    """Add events to the index."""
+    from reeld.search import entering
+
+    volumes.insert(connection, volume, documents)
+    volumes.count(connection, volume, documents)
+    _count(connection, documents, [])
+    if touched.position(connection) == progress(connection):
+        for message in batch.touching:
+            entering.enter(connection, message)
+        touched.move(connection, batch.event)
+    connection.execute("UPDATE progress SET event = ?, checksum = ?", (batch.event, batch.checksum))
 
 
 def fill_touches(connection: sqlite3.Connection) -> int:
@@ -288,8 +295,8 @@ class _Batch:
 
         found: list[Document] = []
         number = 0
-        with reading_the_log(), closing(log_of(self._connection).execute(_NEW, (self.event, _EVENTS))) as rows:
-            for some in some_at_a_time(rows, _size_of):
+        with closing(self._some()) as parts:
+            for some in parts:
                 self.event, *_, self.checksum = some[-1]
                 events = [row[:-1] for row in some]
                 messages = [message_of(*event) for event in events]
@@ -298,10 +305,24 @@ class _Batch:
                 found += documents
                 number += len(some)
                 self.characters += sum(len(document.words) for document in documents)
-                if number == _EVENTS or self.characters >= _CHARACTERS or time.monotonic() > self._ends:
+                if number >= _EVENTS or self.characters >= _CHARACTERS or time.monotonic() > self._ends:
                     self.is_full = True
                     break
         return found
+
+    def _some(self) -> Generator[list[tuple[Any, ...]], None, None]:
+        """Yield the next rows of the log, some at a time."""
+        log = log_of(self._connection)
+        if log is self._connection:
+            yield from iter(self._few, [])
+            return
+        with reading_the_log(), closing(log.execute(_NEW, (self.event, _EVENTS))) as rows:
+            yield from some_at_a_time(rows, _size_of)  # a server may be far away, so it is asked once
+
+    def _few(self) -> list[tuple[Any, ...]]:
+        """Return the next few rows of a file: until a statement has ended, the WAL cannot be begun again."""
+        with reading_the_log(), closing(self._connection.execute(_NEW, (self.event, _AT_ONCE))) as rows:
+            return next(some_at_a_time(rows, _size_of), [])
 
 
 def _size_of(row: tuple[Any, ...]) -> int:

@@ -91,9 +91,9 @@ class Connection(Protocol):
 
 
 @contextmanager
-def transaction(connection: Connection) -> Iterator[None]:
+def transaction(connection: Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
     """Make the statements of the block one transaction, which is rolled back if the block fails."""
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(begin)
     try:
         yield
         connection.execute("COMMIT")

@@ -46,6 +46,32 @@ def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:
     assert index.progress(connection) == later
 
 
+def test_the_wal_of_the_log_can_be_begun_again(rows: Rows, connection: sqlite3.Connection) -> None:
+    """Whatever an index writes meanwhile: its jobs read the log in statements, and in no transaction."""
+    agent = rows.agent(1)
+    for number in range(100):
+        rows.event(agent, content=f"word{number} " * 1200)
+    rows.connection.execute("PRAGMA busy_timeout = 0")
+    kept_by: list[str] = []
+    written: list[str] = []
+
+    def begin_again(statement: str) -> None:
+        if statement.startswith("INSERT"):
+            written.append(statement)
+            rows.event(agent)
+            (is_kept, _, _) = rows.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+            kept_by.extend([statement] if is_kept else [])
+
+    connection.set_trace_callback(begin_again)
+    index.fill(connection)
+    index.make_groups(connection)
+    connection.set_trace_callback(None)
+
+    assert [] == kept_by
+    assert any("INSERT INTO volume_1" in statement for statement in written)
+    assert any("INSERT INTO groups" in statement for statement in written)
+
+
 def test_a_batch_that_is_killed(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
     """What is in the index and how far it is are written together."""
     event = rows.event(rows.agent(1), content="hello")
