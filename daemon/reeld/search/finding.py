@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,7 @@ from reeld.search.criteria import Criteria
 from reeld.search.likely_texts import AT_ONCE, likely_texts
 from reeld.search.marks import marks
 from reeld.search.patterns import Pattern, having
+from reeld.search.planning import Plan
 from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
@@ -172,6 +173,13 @@ def live_of(
     return [each for each in ranked if each.event in are_kept], done
 
 
+class RankedHits(NamedTuple):
+    """Ranked hits by their events, and how they were found."""
+
+    hits: Mapping[int, Ranked]
+    plan: Plan
+
+
 class Look(NamedTuple):
     """How hits are shown.
 
@@ -180,7 +188,7 @@ class Look(NamedTuple):
         size: how many characters a snippet has at most.
         live: which hits are shown; ``None`` for all.
         thinking: whether a snippet may be what a model thought.
-        scores: those of the hits, if they are ranked.
+        ranked: the hits, if they are ranked.
         patterns: what else is marked.
         whole: whether hits have their whole text.
     """
@@ -189,7 +197,7 @@ class Look(NamedTuple):
     size: int = SIZE
     live: bool | None = None
     thinking: bool = True
-    scores: Mapping[int, float] | None = None
+    ranked: RankedHits | None = None
     patterns: Sequence[Pattern] = ()
     whole: bool = False
 
@@ -222,6 +230,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
         text = text_of(kind, content, data_json)
         said = text if look.thinking else text_of(kind, content, data_json, thinking=False)
         found = snippet(said, look.wanted, look.size, [pattern.marked(said) for pattern in look.patterns])
+        has = found.has if text == said else _marked_in(text, look)
         hits.append(
             {
                 "id": event_id,
@@ -234,11 +243,11 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 "time": when,
                 **({} if sent is None else {"sent": sent}),
                 "live": live,
-                **({"thinking": True} if _has_more(text, said, look) else {}),
+                **({} if has <= found.has else {"thinking": True}),
                 **({"text": said} if look.whole else {}),
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
-                "score": score(text, look.wanted) if look.scores is None else look.scores[event_id],
+                **(_rank(look.ranked, event_id, has) if look.ranked else {"score": score(text, look.wanted)}),
             }
         )
         room -= len(said) if look.whole else 0
@@ -247,14 +256,18 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
     return Shown(hits, len(events))
 
 
-def _has_more(text: str, said: str, look: Look) -> bool:
-    """Return whether a text has something that is searched for, and what was said of it has not."""
-    if text == said:
-        return False
-    forms = [each.forms for each in look.wanted]
-    return {mark.of for mark in marks(text, forms)} != {mark.of for mark in marks(said, forms)} or any(
-        pattern.marked(text) and not pattern.marked(said) for pattern in look.patterns
-    )
+def _marked_in(text: str, look: Look) -> frozenset[int]:
+    """Return the numbers of what is marked in a text, as :class:`~reeld.search.snippets.Snippet` has them."""
+    patterns = enumerate(look.patterns, len(look.wanted))
+    had = [number for number, pattern in patterns if pattern.marked(text)]
+    return frozenset([*had, *(mark.of for mark in marks(text, [each.forms for each in look.wanted]))])
+
+
+def _rank(ranked: RankedHits, event: int, has: Collection[int]) -> dict[str, Any]:
+    """Return the score of a hit, and what it lacks."""
+    hit = ranked.hits[event]
+    lacking = ranked.plan.lacking(hit.found, has)
+    return {"score": hit.score, **({"without": lacking} if lacking else {})}
 
 
 def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]]) -> set[int]:

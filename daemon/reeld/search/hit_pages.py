@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from reel.base.light_typing import NamedTuple
 from reeld.search import finding, planning, ranking, turns, volumes
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Look, OneSearch, Paths
+from reeld.search.finding import Look, OneSearch, Paths, RankedHits
 from reeld.search.lengths import Known
 from reeld.search.planning import Plan
 from reeld.search.ranking import Asked, Found
@@ -152,12 +152,10 @@ class HitPages:
         if wanted.live is not None:
             best = yield from _live(wanted, best, end + 1, ends)
         ranked = best.events
-        page = yield from _with_common(plan, ranked[start.offset : end])
-        scores = {each.event: each.score for each in page}
-        look = look._replace(wanted=plan.wanted, live=wanted.live, scores=scores)
+        page = ranked[start.offset : end]
+        found = RankedHits({each.event: each for each in page}, plan)
+        look = look._replace(wanted=plan.wanted, live=wanted.live, ranked=found)
         hits, _ = yield from _show(look, [each.event for each in page])
-        lacking = {each.event: plan.lacking(each.found) for each in page}
-        hits = [{**hit, **({"without": lacking[hit["id"]]} if lacking[hit["id"]] else {})} for hit in hits]
         following = start.following(top, end) if end < len(ranked) else None
         # The known words are those of all agents, the hidden ones too.
         instead = {} if wanted.hidden else plan.instead
@@ -240,14 +238,6 @@ def _live(wanted: Criteria, ranked: _Ranking, limit: int, ends: float) -> Steps[
         del left[:done]
         has_looked = True
     return _Ranking(found[:limit], is_partial=ranked.is_partial or (bool(left) and len(found) < limit))
-
-
-def _with_common(plan: Plan, page: list[Ranked]) -> Steps[list[Ranked]]:
-    """Return ranked events with bits also for what is common."""
-    done = list[Ranked]() if plan.common else page
-    while len(done) < len(page):
-        done += ranking.with_common((yield), plan, page[len(done) :])
-    return done
 
 
 def _show(look: Look, events: Sequence[int]) -> Steps[finding.Shown]:

@@ -160,7 +160,7 @@ def _end(folded: str, begin: int, form: Form) -> int | None:
 
 def _divides(folded: str, at: int) -> bool:
     """Return whether a word may begin or end at a place."""
-    if at in {0, len(folded)} or folded[at - 1] in _NO_LETTERS or folded[at] in _NO_LETTERS:
+    if not at or folded[at - 1] in _NO_LETTERS or at == len(folded) or folded[at] in _NO_LETTERS:
         return True
     around = folded[at - 1 : at + 1]
     return not around.isascii() and any(map(is_single, around))

@@ -5,7 +5,7 @@ twentieth of all events not even that: it would take most of the time, and hardl
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import compress
 from math import log
 
@@ -103,7 +103,7 @@ class Plan(NamedTuple):
 
     @property
     def sought(self) -> list[Sought]:
-        """All that is sought; their numbers are those of the bits of a ranked event."""
+        """All that is sought, in the order of their numbers."""
         return [*self.finding, *self.ordering, *self.common]
 
     @property
@@ -141,11 +141,20 @@ class Plan(NamedTuple):
         """What is marked in a snippet; rare words count most."""
         return [Wanted(sought.forms, rarity) for sought, rarity in zip(self.sought, self.rarities, strict=True)]
 
-    def lacking(self, found: int) -> list[str]:
-        """Return the typed terms that a ranked event lacks, though it may have parts of them."""
+    def lacking(self, found: int, marked: Collection[int]) -> list[str]:
+        """Return the typed terms that a ranked event lacks, though it may have parts of them.
+
+        Args:
+            found: a bit for each thing that says its score.
+            marked: the numbers of what is in its text.
+        """
         asked = {sought.typed for sought in self.sought} | self.unknown
-        wholes = [(number, sought) for number, sought in enumerate(self.sought) if not sought.is_part]
-        had = {sought.typed for number, sought in wholes if found >> number & 1}
+        common = len(self.ranking)
+        had = {
+            sought.typed
+            for number, sought in enumerate(self.sought)
+            if not sought.is_part and (found >> number & 1 if number < common else number in marked)
+        }
         return [self.typed[number] for number in sorted(asked - had)]
 
 

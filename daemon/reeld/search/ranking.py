@@ -30,7 +30,7 @@ from reeld.search.lengths import Known
 from reeld.search.marks import Form
 from reeld.search.planning import Part, Plan, to_match
 from reeld.search.scores import Formula, Freshness, Ranked, Source, counted
-from reeld.search.volumes import Condition, Volume, down_from, has_any
+from reeld.search.volumes import Condition, Volume, has_any
 
 # If so many times more events have a word than are wanted, SQLite picks these, which spares their way to Python.
 _MANY = 8
@@ -164,24 +164,6 @@ def _best(connection: sqlite3.Connection, every: Sequence[Volume], asked: Asked,
         newest=lambda event: newest[firsts[bisect_right(firsts, event) - 1]],
     )
     return scores.best(asked.formula, found.counts, source, asked.limit)
-
-
-def with_common(connection: sqlite3.Connection, wanted: Plan, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return ranked events with bits also for what is common, as many as there is time for."""
-    ends = time.monotonic() + _SECONDS
-    found: list[Ranked] = []
-    every = down_from(connection, 1 << 62)
-    for each in ranked:
-        (volume,) = (volume for volume in every if volume.first <= each.event < volume.end)
-        table, bits = f"volume_{volume.number}", each.found
-        for bit, sought in enumerate(wanted.common, len(wanted.ranking)):
-            query = f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?)"
-            (has_it,) = connection.execute(query, (to_match(sought.forms), each.event)).fetchone()
-            bits |= has_it << bit
-        found.append(each._replace(found=bits))
-        if time.monotonic() > ends:
-            break
-    return found
 
 
 def _facts(connection: sqlite3.Connection, condition: Condition, events: Sequence[int]) -> sqlite3.Cursor:

@@ -32,10 +32,17 @@ def wanted_of(terms: Iterable[Term]) -> list[Wanted]:
 
 
 class Snippet(NamedTuple):
-    """A piece of a text, and the positions of the matches in it: pairs of begin and end, in characters."""
+    """A piece of a text.
+
+    Args:
+        text: the piece.
+        matches: the positions of the matches in it: pairs of begin and end, in characters.
+        has: the numbers of what is marked anywhere in the text.
+    """
 
     text: str
     matches: list[tuple[int, int]]
+    has: frozenset[int]
 
 
 def snippet(
@@ -60,11 +67,14 @@ def snippet(
         begin = space + 1
     end = min(len(text), begin + size)
     inside = ((max(mark.begin, begin), min(mark.end, end)) for mark in found)
-    return Snippet(text[begin:end], [(a - begin, b - begin) for a, b in _merged(inside) if a < b])
+    matches = [(a - begin, b - begin) for a, b in _merged(inside) if a < b]
+    return Snippet(text[begin:end], matches, frozenset(mark.of for mark in found))
 
 
 def _best(found: Sequence[Mark], weights: Sequence[float], size: int) -> int:
     """Return where the matches begin that are worth most together, of those in so many characters."""
+    if found and max(mark.end for mark in found) <= found[0].begin + size:  # then nothing is worth more than all
+        return found[0].begin
     inside: Counter[int] = Counter()
     best, at, last = -1.0, 0, 0
     for number, mark in enumerate(found):

@@ -1,5 +1,6 @@
 """The pages of the best hits of words that very many events have."""
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +13,11 @@ from reeld.search.criteria import Criteria
 from reeld.search.finding import Look
 from reeld.search.hit_pages import HitPage, HitPages, Start
 from reeld.search.lengths import Known
+from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from reeld.search.volumes import Place
 from tests.patience import PATIENCE
-from tests.reeld.search.test_ranking import Index
+from tests.reeld.search.test_ranking import ALL, Index
 
 T = TypeVar("T")
 
@@ -149,6 +151,26 @@ async def test_a_word_that_most_events_have(tmp_path: Path, monkeypatch: pytest.
             (said.events.index(hit["id"]), hit["without"]) for hit in page.hits
         ]
         assert [[0, 5], [6, 10]] == page.hits[-1]["matches"]
+
+
+@pytest.mark.parametrize("thinking", [True, False])
+async def test_what_is_only_in_thinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, thinking: bool) -> None:
+    """A hit that has something where it is not shown says so, and does not lack it."""
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
+    blocks = [{"type": "thinking", "text": "cards"}, {"type": "text", "text": "deck tape"}]
+    with closing(filled(tmp_path, [*["cards"] * 9, *["tape"] * 4])) as said:
+        said.events.append(said.rows.event(said.agent, "assistant", "", json.dumps({"blocks": blocks})))
+        said.fill()
+        pages, look, words = HitPages(Read(said)), Look(thinking=thinking), Criteria(parse_query("cards deck tape"))
+        letters = words._replace(query=parse_query("deck"), patterns=compiled(parse_query("has:ard").patterns))
+
+        for page in (
+            await pages.best(words, 1, Start(None, 0, None), look),
+            await pages.latest(letters, 1, Place(ALL, 0), look),
+        ):
+            (hit,) = page.hits
+            assert ("cards\ndeck tape" if thinking else "deck tape") == hit["snippet"]
+            assert (None, not thinking) == (hit.get("without"), hit.get("thinking", False))
 
 
 @pytest.mark.parametrize("seconds", [PATIENCE, -1.0])

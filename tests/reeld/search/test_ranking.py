@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reeld.search import finding, index, index_file, lengths, planning, ranking, vocabulary, volumes
 from reeld.search.criteria import Criteria
-from reeld.search.finding import Look, Paths
+from reeld.search.finding import Look, Paths, RankedHits
 from reeld.search.lengths import Known
 from reeld.search.planning import Plan
 from reeld.search.query import parse_query
@@ -138,7 +138,7 @@ def test_what_a_hit_lacks(made: Make) -> None:
     plan = said.plan("where is the tape deck pagerank")
 
     assert [["pagerank"], ["deck", "pagerank"]] == [
-        plan.lacking(each.found) for each in said.ranked("where is the tape deck pagerank")
+        plan.lacking(each.found, ()) for each in said.ranked("where is the tape deck pagerank")
     ]
 
 
@@ -407,11 +407,11 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 def test_every_query_is_answered(little: Index, query: str) -> None:
     """No query is an error, and what it finds can be shown."""
     found, plan = little.ranked(query), little.plan(query)
-    look = Look(plan.wanted, scores={each.event: each.score for each in found})
+    look = Look(plan.wanted, ranked=RankedHits({each.event: each for each in found}, plan))
     shown = finding.shown(little.connection, look, Paths(), [each.event for each in found]).hits
 
     assert [each.event for each in found] == [hit["id"] for hit in shown]
-    assert all(set(plan.lacking(each.found)) <= set(plan.typed) for each in found)
+    assert all(set(hit.get("without", ())) <= set(plan.typed) for hit in shown)
 
 
 @pytest.mark.parametrize(

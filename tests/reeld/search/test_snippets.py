@@ -45,6 +45,15 @@ def test_any_snippet(text: str, query: str) -> None:
     assert all(0 <= place <= len(found.text) for place in places)
 
 
+@pytest.mark.parametrize("size", [12, 100])
+def test_what_a_text_has(size: int) -> None:
+    """A snippet tells what is anywhere in the text, wherever it begins."""
+    found = snippet("tape and some more words, deck", wanted_of(parse_query("deck cards tape").terms), size)
+
+    assert {0, 2} == found.has
+    assert found.text.startswith("tape")
+
+
 def test_score() -> None:
     """A short text with more matches is better than a long one with fewer."""
     terms = wanted_of(parse_query("tape deck").terms)
