@@ -4,7 +4,7 @@ A reader counts a record when it reads it, and yields the steps that become of s
 records, and of a title that is in none. So a record is counted as the last step is that does not begin after it.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 
 from reel.importing.steps import Compacted, Counts, Kept, Said, Step
 
@@ -16,8 +16,9 @@ class Accounting:
     """Counts the records of a source that is being read."""
 
     def __init__(self) -> None:
-        # What became of the last step, if there was one.
+        # What became of the last step, if there was one, and its line, if it has one.
         self._last: str | None = None
+        self._line = -1
 
     def take(self, counts: Counts, step: Step, outcome: str) -> None:
         """Count the records up to a step.
@@ -34,7 +35,14 @@ class Accounting:
                 self._count(counts, before, outcome if self._last is None else self._last)
             else:  # the reader knows no lines: it yields a step before it counts the next record
                 self._count(counts, len(counts.lines), outcome)
-            self._last = outcome
+            self._last, self._line = outcome, line if counts.line else -1
+
+    def break_off(self, counts: Counts) -> None:
+        """Count the records that were read after that of the last step as not read: nothing became of them."""
+        lost = len(counts.lines) - bisect_right(counts.lines, self._line)
+        counts.read -= lost
+        counts.mapped -= lost
+        del counts.lines[len(counts.lines) - lost :]
 
     def end(self, counts: Counts) -> None:
         """Count the records after the last step."""

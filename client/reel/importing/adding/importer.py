@@ -212,6 +212,7 @@ class Importer:
             raise
         except Exception as error:  # a fault of a reader keeps no other file from being imported
             readable = False
+            accounting.break_off(reading.counts)
             reading.counts.problem(Problem(source.path, 0, fault(error)))
         accounting.end(reading.counts)
         for conversation in conversations.values():

@@ -10,7 +10,9 @@ def _said(line: int) -> Said:
     return Said("user", (Part(str(line), []),), {}, None, line)
 
 
-def account(*events: int | tuple[Step, str], has_lines: bool = True) -> tuple[int, int, dict[str, int]]:
+def account(
+    *events: int | tuple[Step, str], has_lines: bool = True, breaks_off: bool = False
+) -> tuple[int, int, dict[str, int]]:
     """Return what is counted of the lines of records that are read, and of steps between them with their outcomes."""
     counts, accounting = Counts(), Accounting()
     for event in events:
@@ -19,6 +21,8 @@ def account(*events: int | tuple[Step, str], has_lines: bool = True) -> tuple[in
             counts.map()
         else:
             accounting.take(counts, *event)
+    if breaks_off:
+        accounting.break_off(counts)
     accounting.end(counts)
     assert counts.read == counts.mapped + counts.known + counts.ignored.total()
     return counts.mapped, counts.known, dict(counts.ignored)
@@ -39,6 +43,13 @@ def test_records_without_a_step() -> None:
     assert (0, 3, {}) == account(1, 2, (_said(2), KNOWN), 3)
     assert (3, 0, {}) == account(1, 2, (_said(2), STORED), 3)
     assert (2, 0, {}) == account(1, 2)
+
+
+def test_records_of_which_nothing_became() -> None:
+    """After a fault, the records behind that of the last step do not count; those before it do."""
+    assert (1, 1, {}) == account(1, 2, 3, 4, (_said(1), KNOWN), (_said(2), STORED), breaks_off=True)
+    assert (0, 0, {}) == account(1, 2, breaks_off=True)
+    assert (1, 0, {}) == account(1, (_said(0), STORED), 2, has_lines=False, breaks_off=True)
 
 
 @pytest.mark.parametrize("step", [Kept("note", "n", None, {}, None, 2), Compacted(_said(2))])
