@@ -62,6 +62,26 @@ def test_many_ids(table: type[Ids]) -> None:
     assert list(range(2000)) == [made.find(name) for name in names]
 
 
+class _Counted(Ids):
+    """Counts how often an id is looked for among the earlier ones, which takes ten times as long."""
+
+    looks = 0
+
+    def _find_earlier(self, given: str) -> int | None:
+        self.looks += 1
+        return super()._find_earlier(given)
+
+
+def test_how_often_earlier_ids_are_looked_at() -> None:
+    """A new id is looked for once among the earlier ones, however often it is asked for before it is added."""
+    made = _Counted(10)
+    for number in range(50):
+        name = str(number)
+        assert [None, None, number] == [made.find(name), made.find(name), made.add(name)]
+
+    assert 40 == made.looks
+
+
 def _bytes_of_one(add: Callable[[int], object], number: int = 3 << 12) -> float:
     """Return how many bytes one of so many takes: of as many ids, none is in a dict."""
     tracemalloc.start()
