@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
+    R = TypeVar("R")
 
 # The most items that are taken together, and how many bytes they may have: a single one may have more.
 _MOST, _BYTES = 64, 64 << 10
@@ -43,3 +44,13 @@ def some_at_a_time(items: Iterable[T], size_of: Callable[[T], float]) -> Iterato
         yield some
     if failure is not None:
         raise failure
+
+
+def converted(batches: Iterable[list[T]], convert: Callable[[T], R]) -> Iterator[list[R]]:
+    """Yield batches with each of their items converted; those before an error come before that.
+
+    Raises:
+        Exception: what the batches raise, or converting an item.
+    """
+    for some in batches:
+        yield from some_at_a_time(map(convert, some), lambda _: 0)

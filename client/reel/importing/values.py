@@ -94,6 +94,11 @@ def text_in(record: Any, key: str) -> str:
     return value if type(value) is str else ""
 
 
+def texts_in(record: Json, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return text fields of a map; empty texts for those that are missing or something else."""
+    return tuple([value if type(value) is str else "" for value in map(record.get, keys)])
+
+
 def map_in(record: Any, key: str) -> Json:
     """Return a field of a map that is a map; empty if it is missing or something else."""
     value = record.get(key) if type(record) is dict else None

@@ -26,6 +26,14 @@ class Refusals:
         self.counts: Counter[str] = Counter() if counts is None else counts
         self._provider = provider
 
+    def taken(self) -> list[str]:
+        """Return the types of what was refused since the last call, and forget them."""
+        if not self.counts:  # as nearly always
+            return []
+        refused = [*self.counts.elements()]
+        self.counts.clear()
+        return refused
+
     def keep(self, found: Any) -> Json:
         """Return the block of something that was refused, whatever it is."""
         given = found if type(found) is dict else {"type": "unknown", "value": found}

@@ -6,14 +6,14 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reel.base.batches import some_at_a_time
+from reel.base.batches import converted, some_at_a_time
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
@@ -234,10 +234,8 @@ class JsonLines(ABC):
 
     def read(self, lines: Iterator[Line]) -> Iterator[Step]:
         """Yield the steps in lines."""
-        for some in some_at_a_time(self._parsed(lines), lambda parsed: parsed[0].length):
-            for line, records in some:
-                for found in records:
-                    self.prepare(found, line.number)
+        parsed = some_at_a_time(self._parsed(lines), lambda parsed: parsed[0].length)
+        for some in converted(parsed, self._prepared):
             for line, records in some:
                 self._line, self._position = line.number, line.end
                 self.counts.line, self.counts.position = line.number, line.end
@@ -257,13 +255,25 @@ class JsonLines(ABC):
     def _parse(self, line: Line) -> list[Json]:
         return parse_line(line, self.source, self.counts) if line.length else []
 
-    def prepare(self, _found: Json, _line: int) -> None:
-        """Do with a record what does not depend on those before it; it is read when some more have been prepared."""
-        return
+    def _prepared(self, parsed: tuple[Line, list[Json]]) -> tuple[Line, list[Any]]:
+        line, records = parsed
+        return line, [self.prepare(found, line.number) for found in records]
+
+    def prepare(self, found: Json, _line: int) -> Any:
+        """Return what :meth:`read_line` gets of a record: it is made of it alone, whatever is before it in the file.
+
+        Some more records are prepared before it is read.
+        """
+        return found
 
     @abstractmethod
-    def read_line(self, found: Json, line: int) -> Iterator[Step]:
-        """Yield the steps of a record, and count it."""
+    def read_line(self, found: Any, line: int) -> Iterable[Step]:
+        """Return the steps of a record, and count it.
+
+        Args:
+            found: what :meth:`prepare` has returned.
+            line: its line.
+        """
 
     def miss(self, _line: Line) -> None:
         """Take note of a line of which nothing could be read. A reader that numbers records counts it as one."""

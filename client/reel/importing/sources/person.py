@@ -20,7 +20,7 @@ class FirstWords:
     """Finds what to call a conversation without a title: what a person said first, if other words come before that."""
 
     def __init__(self) -> None:
-        self._is_found = self._is_needed = False
+        self.is_found = self._is_needed = False
         # Empty if the first message of the conversation says it.
         self.title = ""
 
@@ -31,10 +31,10 @@ class FirstWords:
             text: what it says.
             by_tool: whether its record says that the tool wrote it.
         """
-        if self._is_found:
+        if self.is_found:
             return
         words = "" if by_tool else words_of_person(text)
         self._is_needed = self._is_needed or words != text.strip()
         if words:
-            self._is_found = True
+            self.is_found = True
             self.title = words if self._is_needed else ""

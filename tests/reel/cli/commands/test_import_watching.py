@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import reel.version
+from reel.importing.tools.claude_code.records import Record
 from reel.importing.tools.claude_code.tool import Session
 from reel.sync.client import Client
 from tests.forkserver import ForkedDaemon
@@ -100,18 +101,19 @@ def test_a_tool_without_a_usual_place(meanwhile: Meanwhile) -> None:
     assert "name a file or directory" in ran.err
 
 
+@pytest.mark.parametrize("stage", ["prepare", "read_line"])
 def test_a_fault_of_a_reader(
-    meanwhile: Meanwhile, client: Client, session: str, home: Path, monkeypatch: pytest.MonkeyPatch
+    stage: str, meanwhile: Meanwhile, client: Client, session: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A record that a reader cannot bear is said, with its file, and noted; everything else is imported."""
-    read_line = Session.read_line
+    usual = getattr(Session, stage)
 
     def read(self: Session, found: Any, line: int) -> Any:
-        if found.get("uuid") == "bad":
+        if "bad" in (found.uuid if isinstance(found, Record) else found["uuid"]):
             raise KeyError("surprise")
-        return read_line(self, found, line)
+        return usual(self, found, line)
 
-    monkeypatch.setattr(Session, "read_line", read)
+    monkeypatch.setattr(Session, stage, read)
     bad = write(home, Transcript(f"a-{session}").user("u1", "Before").user("bad", "Surprise"))
     write(home, Transcript(f"b-{session}").user("u1", "Hi"))
     write_rollout(home, session)
@@ -120,6 +122,7 @@ def test_a_fault_of_a_reader(
 
     said = f"{bad}: this is a fault of reel, please report it: KeyError: 'surprise' (test_import_watching.py:"
     assert 1 == ran.err.count(said)
+    assert 1 == client.agent(f"claude-code/a-{session}").messages
     assert 1 == client.agent(f"claude-code/b-{session}").messages
     assert 1 == client.agent(f"codex/{session}").messages
     assert readings(home)["claude-code"]["unread"][0]["path"] == str(bad)

@@ -11,10 +11,11 @@ from typing import Any
 from reel.base.strict_json import Json, encode, parse
 from reel.base.values import clean_deep, is_clean, numbers_as_text
 from reel.importing.steps import Compacted, Kept, Middle, Part, Said, Step
-from reel.importing.tools.claude_code.records import FACTS, SPOKEN, parent_of, rule_for, unknown_record
+from reel.importing.tools.claude_code.records import FACTS, SPOKEN, read_record, unknown_record
 from reel.importing.tools.claude_code.thread import Thread
 from reel.importing.values import text_in
 from reel.providers.anthropic import PROVIDER
+from reel.providers.refusals import Refusals
 from reel.said.blocks import InvalidRecord, check_blocks, check_map
 from reel.said.item_forms import ITEM, check_of, form_of, item_from, texts_of
 from reel.said.messages import COMPACTED
@@ -75,12 +76,12 @@ def follow(found: Json, ref: str, thread: Thread) -> Iterator[Step]:
     """
     if not text_in(found, "uuid") and text_in(found, "type") not in SPOKEN:
         return
-    found = {**found, "uuid": ref}
-    if rule_for(found):
-        thread.follow(ref, parent_of(found))
+    record = read_record({**found, "uuid": ref}, 0, Refusals(PROVIDER))
+    if record.rule:
+        thread.follow(ref, record.parent)
         return
     # The transcript is here as a whole, from its beginning.
-    yield from (step for step in thread.read(found, 0) if not isinstance(step, Middle))
+    yield from (step for step in thread.read(record) if not isinstance(step, Middle))
     yield from thread.flush()
 
 

@@ -3,7 +3,7 @@
 No schema is published. The meaning of a record is derived from its content, not from the version that wrote it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
 from reel.importing.tools.claude_code.prompts import RULE, SNAPSHOT
-from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
+from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in, texts_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
@@ -69,7 +69,9 @@ _NO_RESPONSE = "No response requested."
 SPOKEN = ("user", "assistant")
 # Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
-
+# Fields that say of the session where it runs, by what it was begun, its branch, and the version.
+_OF_SESSION = ("cwd", "entrypoint", "gitBranch", "version")
+_NAMES = ("type", "uuid")
 
 # The fields of records that become messages of which something is made, or that say where a record belongs.
 _FIELDS = frozenset(
@@ -82,12 +84,10 @@ _MESSAGE_FIELDS = frozenset({"id", "type", "role", "content", "model", "stop_rea
 _ATTACHMENT_FIELDS = frozenset({"type", "prompt", "systemPrompt"})
 
 
-class Record(NamedTuple):
-    """A record of the chain.
+class Meaning(NamedTuple):
+    """What a record of the chain says.
 
     Args:
-        uuid: its id, which later records refer to.
-        parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it has no such field.
         said: its messages, in order; a prompt may come together with results.
         kept: the log record that it becomes instead of messages, if any.
         joins: whether it continues a message, rather than being a person's decision about where to go on: a result, or
@@ -98,8 +98,6 @@ class Record(NamedTuple):
         usage: the usage of that answer so far.
     """
 
-    uuid: str
-    parent: str | None
     said: tuple[Said, ...] = ()
     kept: Kept | None = None
     joins: bool = False
@@ -108,23 +106,66 @@ class Record(NamedTuple):
     usage: Kept | None = None
 
 
-def read_record(found: Json, line: int, refusals: Refusals) -> Record | None:
-    """Convert a record of the chain; return ``None`` if its type is unknown.
+class Record(NamedTuple):
+    """A record, and all that can be told of it alone, whatever is before it in its file.
+
+    Args:
+        found: the record.
+        line: its line.
+        kind: its type.
+        uuid: its id, which later records refer to.
+        parent: the uuid of the record that it follows; empty if it follows none, ``None`` if it has no such field.
+        rule: the name of the rule that ignores it; empty if none does.
+        unknown: its type if no rule covers that, else empty.
+        meaning: what it says; nothing if a rule ignores it.
+        left_out: those of its fields that this does not have.
+        session: what it says of the session, as :func:`session_of` returns it.
+        refused: the types of blocks in it that were refused.
+    """
+
+    found: Json
+    line: int
+    kind: str
+    uuid: str
+    parent: str | None
+    rule: str
+    unknown: str
+    meaning: Meaning
+    left_out: Sequence[str]
+    session: tuple[str, ...]
+    refused: Sequence[str]
+
+
+def read_record(found: Json, line: int, refusals: Refusals) -> Record:
+    """Read a record of the chain.
 
     Args:
         found: the record.
         line: its line.
         refusals: keeps damaged blocks.
     """
-    kind = text_in(found, "type")
-    if kind == "system":
-        return _system(found, line)
-    return None if unknown_type(found) else _READERS[kind](found, line, refusals)
+    kind, uuid = texts_in(found, _NAMES)
+    rule = _rule_for(kind, found)
+    unknown = "" if rule else _unknown_type(kind, found)
+    if rule:
+        meaning = Meaning()
+    elif kind == "system" or not unknown:
+        meaning = _READERS[kind](found, uuid, line, refusals)
+    else:
+        meaning = Meaning(kept=unknown_record(found, line))
+    left_out = () if unknown else _left_out_of(kind, found)
+    return Record(
+        found, line, kind, uuid, parent_of(found), rule, unknown, meaning, left_out, session_of(found), refusals.taken()
+    )
 
 
-def rule_for(found: Json) -> str:
+def session_of(found: Json) -> tuple[str, ...]:
+    """Return what a record says of its session: see ``_OF_SESSION``, and the model."""
+    return (*texts_in(found, _OF_SESSION), text_in(map_in(found, "message"), "model"))
+
+
+def _rule_for(kind: str, found: Json) -> str:
     """Return the name of the rule that ignores a record; empty if none does."""
-    kind = text_in(found, "type")
     if kind == "system":
         return _IGNORED_SYSTEM.get(text_in(found, "subtype"), "")
     if kind == "attachment":
@@ -137,9 +178,8 @@ def rule_for(found: Json) -> str:
     return IGNORED.get(kind, "")
 
 
-def unknown_type(found: Json) -> str:
+def _unknown_type(kind: str, found: Json) -> str:
     """Return the type of a record that no rule covers; empty if one does."""
-    kind = text_in(found, "type")
     if kind == "system":
         subtype = text_in(found, "subtype")
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
@@ -148,19 +188,22 @@ def unknown_type(found: Json) -> str:
     return "" if kind == "attachment" else kind or "without a type"
 
 
-def left_out_of(found: Json) -> Iterator[str]:
-    """Yield the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
-    kind, message, attachment = text_in(found, "type"), map_in(found, "message"), map_in(found, "attachment")
+def _left_out_of(kind: str, found: Json) -> Sequence[str]:
+    """Return the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
+    message, attachment = map_in(found, "message"), map_in(found, "attachment")
     if found.keys() <= _FIELDS and message.keys() <= _MESSAGE_FIELDS and not attachment:  # as nearly all
-        return
+        return ()
     if (
         (kind == "assistant" and not _is_error(found))
         or kind == "user"
         or (kind == "attachment" and (_is_queued(attachment) or text_in(attachment, "type") == SNAPSHOT))
     ):
-        yield from other_fields(found, _FIELDS)
-        yield from other_fields(message, _MESSAGE_FIELDS, "message.")
-        yield from other_fields(attachment, _ATTACHMENT_FIELDS, "attachment.")
+        return [
+            *other_fields(found, _FIELDS),
+            *other_fields(message, _MESSAGE_FIELDS, "message."),
+            *other_fields(attachment, _ATTACHMENT_FIELDS, "attachment."),
+        ]
+    return ()
 
 
 def parent_of(found: Json) -> str | None:
@@ -168,16 +211,11 @@ def parent_of(found: Json) -> str | None:
     return text_in(found, "parentUuid") if "parentUuid" in found else None
 
 
-def _chain(found: Json) -> tuple[str, str | None]:
-    return text_in(found, "uuid"), parent_of(found)
-
-
-def _user(found: Json, line: int, refusals: Refusals) -> Record:
-    uuid, parent = _chain(found)
+def _user(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     content = map_in(found, "message").get("content")
     blocks = anthropic_blocks(content, refusals)
     said = _messages(found, uuid, list(by_role(blocks, "user", refusals)), line)
-    return Record(uuid, parent, said, joins=all(message.role == "tool" for message in said))
+    return Meaning(said, joins=all(message.role == "tool" for message in said))
 
 
 def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: int) -> tuple[Said, ...]:
@@ -192,20 +230,22 @@ def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: 
     )
 
 
-def _assistant(found: Json, line: int, refusals: Refusals) -> Record:
-    uuid, parent = _chain(found)
+def _assistant(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     message, sent = map_in(found, "message"), milliseconds(found.get("timestamp"))
     model = text_in(message, "model")
     if _is_error(found):
-        return Record(uuid, parent, kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
+        return Meaning(kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
     made = anthropic_blocks(message.get("content"), refusals, model)
     blocks = [fitting(block, "assistant", refusals) for block in made]
     answer, reason = text_in(message, "id"), text_in(message, "stop_reason")
-    metadata = _told(model, answer)
-    if reason:
-        metadata["finish_reason"] = reason
+    told = _told(model, answer)
+    metadata = {**told, "finish_reason": reason} if reason else told
     said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
-    return Record(uuid, parent, said, answer=answer or uuid, usage=_usage(found, answer or uuid, sent, line))
+    usage, counted = map_in(message, "usage"), None
+    if usage:
+        ref = _usage_ref(answer or uuid, text_in(found, "requestId"))
+        counted = Kept("usage", ref, None, {**told, "usage": usage}, sent, line)
+    return Meaning(said, answer=answer or uuid, usage=counted)
 
 
 def _is_error(found: Json) -> bool:
@@ -218,14 +258,6 @@ def _is_error(found: Json) -> bool:
 
 def _is_queued(attachment: Json) -> bool:
     return text_in(attachment, "type") == "queued_command" and attachment.get("prompt") not in (None, "", [])
-
-
-def _usage(found: Json, answer: str, sent: int | None, line: int) -> Kept | None:
-    message = map_in(found, "message")
-    if not (usage := map_in(message, "usage")):
-        return None
-    data = {**_told(text_in(message, "model"), text_in(message, "id")), "usage": usage}
-    return Kept("usage", _usage_ref(answer, text_in(found, "requestId")), None, data, sent, line)
 
 
 def _told(model: str, answer: str) -> Json:
@@ -243,29 +275,27 @@ def _usage_ref(answer: str, request: str) -> str:
     return f"usage-{digest(answer, request)}"
 
 
-def _system(found: Json, line: int) -> Record:
-    uuid, parent = _chain(found)
+def _system(found: Json, uuid: str, line: int, _refusals: Refusals) -> Meaning:
     sent = milliseconds(found.get("timestamp"))
     text = text_in(found, "content")
     if text and text_in(found, "subtype") == "local_command":  # the model gets it as a user's message
         metadata = {"claude_code": {"subtype": "local_command"}}
-        return Record(uuid, parent, (Said("user", (Part(uuid, [text_block(text)]),), metadata, sent, line),))
-    return Record(uuid, parent, kept=_note(found, uuid, sent, line, text or None))
+        return Meaning((Said("user", (Part(uuid, [text_block(text)]),), metadata, sent, line),))
+    return Meaning(kept=_note(found, uuid, sent, line, text or None))
 
 
-def _attachment(found: Json, line: int, refusals: Refusals) -> Record:
+def _attachment(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
-    uuid, parent = _chain(found)
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
     if _is_queued(attachment):
         blocks = anthropic_blocks(attachment.get("prompt"), refusals)
-        return Record(uuid, parent, _messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
+        return Meaning(_messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
     if (heard := _heard(found)) is not None:
         role = text_in(found, "renderedRole") or "system"
         metadata = {"claude_code": {"renderedRole": role, "attachment": text_in(attachment, "type")}}
         said = Said("user", (Part(uuid, anthropic_blocks(heard, refusals)),), metadata, sent, line)
-        return Record(uuid, parent, (said,), joins=True, beside=True)
-    return Record(uuid, parent, kept=_note(found, uuid, sent, line, None))
+        return Meaning((said,), joins=True, beside=True)
+    return Meaning(kept=_note(found, uuid, sent, line, None))
 
 
 def _heard(found: Json) -> Any:
@@ -297,7 +327,7 @@ def _note(found: Json, uuid: str, sent: int | None, line: int, text: str | None)
     return Kept("note", uuid, text, {"claude_code": encode(found)}, sent, line)
 
 
-_READERS = {"user": _user, "assistant": _assistant, "attachment": _attachment}
+_READERS = {"user": _user, "assistant": _assistant, "attachment": _attachment, "system": _system}
 
 
 def unknown_record(found: Json, line: int) -> Kept:

@@ -6,16 +6,12 @@ records stay together. A fork is a step back only if it would abandon a prompt o
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 
-from reel.base.strict_json import Json
 from reel.importing.id_tables import NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Middle, Said, Step
-from reel.importing.tools.claude_code.records import Record, parent_of, read_record, unknown_record
+from reel.importing.tools.claude_code.records import Meaning, Record
 from reel.importing.values import list_in, map_in, text_in
-from reel.providers.anthropic import PROVIDER
-from reel.providers.refusals import Refusals
 
 # The kind of a person's message, and of one that continues a message. Others have the hash of their answer's id.
 _PROMPT, _JOINS = -1, -2
@@ -25,14 +21,9 @@ _START = -1
 
 
 class Thread:
-    """One chain of records: the main conversation of a session, or that of a sub-agent.
+    """One chain of records: the main conversation of a session, or that of a sub-agent."""
 
-    Args:
-        refused: how often a block of a type was refused; is added to.
-    """
-
-    def __init__(self, refused: Counter[str] | None = None) -> None:
-        self._refusals = Refusals(PROVIDER, refused)
+    def __init__(self) -> None:
         # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
         # in the conversation, or `_abandoned` if it is on another branch.
         self._records = NamedIds()
@@ -62,96 +53,71 @@ class Thread:
         """Register a foreign message at the end; the next record follows it."""
         self._append(self._note(name), _JOINS)
 
-    def read(self, found: Json, line: int, record: Record | None = None) -> Iterator[Step]:
-        """Process the next record in its original form, and yield the steps that are complete.
-
-        Args:
-            found: the record.
-            line: its line.
-            record: what it was converted to, if it was.
-        """
-        record = record or read_record(found, line, self._refusals)
-        if record is None:
-            note = unknown_record(found, line)
-            self.follow(note.ref, parent_of(found))
-            yield note
-        elif text_in(found, "subtype") == "compact_boundary":
-            details = map_in(found, "compactMetadata")
-            segment = map_in(details, "preservedSegment")
-            listed = list_in(map_in(details, "preservedMessages"), "uuids")
-            ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
-            yield from self.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
-            anchors = (text_in(map_in(details, key), "anchorUuid") for key in ("preservedMessages", "preservedSegment"))
-            self._are_before = record.uuid in anchors
-        elif found.get("isCompactSummary") is True and record.said:
-            if direction := text_in(map_in(found, "summarizeMetadata"), "direction"):
-                self._are_before = direction == "from"
-            yield from self.summarize(record)
-        else:
-            yield from self.take(record)
-
-    def take(self, record: Record) -> Iterator[Step]:
-        """Process the next record, and yield the steps that are complete."""
-        if record.said:
-            if record.parent and not self._path and not self.knows(record.parent):
-                yield Middle(record.parent)
-            after = self._place_after(record)
-            if not self._continues(record, after):
-                yield from self.flush()
-                self._go_to(after)
-                yield Back("" if after == _START else self._records.name(after))
-            yield from self._take_messages(record)
-            return
+    def read(self, record: Record) -> list[Step]:
+        """Process the next record, and return the steps that are complete."""
+        found, meaning = record.found, record.meaning
+        kept = [step for step in (meaning.usage, meaning.kept) if step is not None]
+        if record.unknown and record.kind != "system":  # it stays where it is, also within an answer
+            self.follow(record.uuid, record.parent)
+            return [*kept]
+        if found.get("subtype") == "compact_boundary":
+            return self._compact(record)
+        if found.get("isCompactSummary") is True and meaning.said:
+            return self._summarize(record)
+        if meaning.said:
+            return [*self._way_to(record), *self._take_messages(record.uuid, meaning)]
         self.follow(record.uuid, record.parent)
-        for kept in filter(None, (record.usage, record.kept)):
-            yield from self.beside(kept)
+        return self.beside(*kept)
 
-    def beside(self, step: Step) -> Iterator[Step]:
-        """Yield a step that is no record of the chain: after the answer that is being read, if there is one."""
+    def beside(self, *steps: Step) -> list[Step]:
+        """Return steps that are no records of the chain; none yet if they come after an answer that is being read."""
         if self._answer is None:
-            yield step
-        else:
-            self._between.append(step)
+            return [*steps]
+        self._between += steps
+        return []
 
-    def compact(self, uuid: str, preserved: tuple[str, ...], ends: tuple[str, str]) -> Iterator[Step]:
-        """Expect a summary next.
-
-        Args:
-            uuid: the record that announces it.
-            preserved: the records that are kept, if it lists them.
-            ends: otherwise the first and the last of them, if it names these.
-        """
-        yield from self.flush()
-        self._note(uuid, self._tip)
-        first, last = (self._place_of(end) for end in ends)
-        listed = dict.fromkeys(self._records.find(kept) for kept in preserved)
-        self._preserved = tuple(kept for kept in listed if kept is not None and self._places[kept] >= 0)
+    def _compact(self, record: Record) -> list[Step]:
+        """Process a record that announces a summary, and the records that are kept beside it."""
+        details = map_in(record.found, "compactMetadata")
+        segment = map_in(details, "preservedSegment")
+        listed = list_in(map_in(details, "preservedMessages"), "uuids")
+        complete = self.flush()
+        self._note(record.uuid, self._tip)
+        first, last = (self._place_of(text_in(segment, end)) for end in ("headUuid", "tailUuid"))
+        numbers = dict.fromkeys(self._records.find(uuid) for uuid in listed if type(uuid) is str)
+        self._preserved = tuple(kept for kept in numbers if kept is not None and self._places[kept] >= 0)
         if not self._preserved and first >= 0 and last >= 0:
             self._preserved = tuple(self._path[first : last + 1])
+        anchors = (text_in(map_in(details, key), "anchorUuid") for key in ("preservedMessages", "preservedSegment"))
+        self._are_before = record.uuid in anchors
+        return complete
 
-    def summarize(self, record: Record) -> Iterator[Step]:
+    def _summarize(self, record: Record) -> list[Step]:
         """Process a summary, which replaces the conversation before it."""
-        yield from self.flush()
+        if direction := text_in(map_in(record.found, "summarizeMetadata"), "direction"):
+            self._are_before = direction == "from"
+        complete = self.flush()
         self._go_to(_START)
         kept, self._preserved = self._preserved, ()
         names = tuple(map(self._records.name, kept))
         before, after = (names, ()) if self._are_before else ((), names)
-        yield Compacted(record.said[0], after, before)
         summary = self._note(record.uuid)
         for message in (*kept, summary) if self._are_before else (summary, *kept):
             self._append(message, _PROMPT if message == summary else self._kinds[message])
         # A record that names the summary as its predecessor follows the kept messages.
         self._anchors[summary] = self._tip
         self._are_before = False
+        return [*complete, Compacted(record.meaning.said[0], after, before)]
 
-    def flush(self) -> Iterator[Step]:
-        """Yield steps that waited for more parts of an answer."""
-        if self._answer is not None:
-            yield self._answer
-        if self._usage is not None:
-            yield self._usage
-        yield from self._between
+    def flush(self) -> list[Step]:
+        """Return the steps that waited for more parts of an answer."""
+        if self._answer is None:
+            return []
+        complete = (
+            [self._answer, *self._between] if self._usage is None else [self._answer, self._usage, *self._between]
+        )
         self._answer, self._answer_id, self._usage, self._between = None, "", None, []
+        return complete
 
     @property
     def _tip(self) -> int:
@@ -177,33 +143,44 @@ class Thread:
         anchor = _START if number is None else self._anchors[number]
         return anchor if anchor == _START else self._places[anchor]
 
-    def _place_after(self, record: Record) -> int:
-        """Return the message that a record follows: the last one if its predecessor was never written."""
-        if record.parent == "" and not record.answer and not record.joins:
-            return _START
-        return self._anchor_of(record.parent)
-
-    def _take_messages(self, record: Record) -> Iterator[Step]:
-        self._append(self._note(record.uuid), _kind_of(record))
-        if self._answer is not None and record.answer == self._answer_id:
-            metadata = {**self._answer.metadata, **record.said[0].metadata}
-            self._answer = self._answer._replace(parts=self._answer.parts + record.said[0].parts, metadata=metadata)
-            self._usage = larger(self._usage, record.usage)
-        elif record.answer:
-            yield from self.flush()
-            self._answer, self._answer_id, self._usage = record.said[0], record.answer, record.usage
-        elif self._answer is not None and record.joins:
-            self._between += record.said
+    def _way_to(self, record: Record) -> list[Step]:
+        """Go to where a record has its place; return the steps that say so, none if it continues the conversation."""
+        parent, meaning = record.parent, record.meaning
+        if parent and not self._path and not self.knows(parent):
+            middle: list[Step] = [Middle(parent)]
         else:
-            yield from self.flush()
-            yield from record.said
+            middle = []
+        is_first = parent == "" and not meaning.answer and not meaning.joins
+        after = _START if is_first else self._anchor_of(parent)
+        if self._continues(meaning, after):
+            return middle
+        complete = self.flush()
+        self._go_to(after)
+        return [*middle, *complete, Back("" if after == _START else self._records.name(after))]
+
+    def _take_messages(self, uuid: str, meaning: Meaning) -> list[Step]:
+        self._append(self._note(uuid), _kind_of(meaning))
+        if self._answer is not None and meaning.answer == self._answer_id:
+            (said,) = meaning.said
+            metadata = {**self._answer.metadata, **said.metadata}
+            self._answer = self._answer._replace(parts=self._answer.parts + said.parts, metadata=metadata)
+            self._usage = larger(self._usage, meaning.usage)
+            return []
+        if self._answer is not None and meaning.joins:
+            self._between += meaning.said
+            return []
+        complete = self.flush()
+        if meaning.answer:
+            (self._answer,), self._answer_id, self._usage = meaning.said, meaning.answer, meaning.usage
+            return complete
+        return [*complete, *meaning.said]
 
     def _append(self, message: int, kind: int) -> None:
         self._kinds[message] = kind
         self._places[message] = len(self._path)
         self._path.append(message)
 
-    def _continues(self, record: Record, after: int) -> bool:
+    def _continues(self, record: Meaning, after: int) -> bool:
         """Return whether a record continues the conversation, rather than beginning a new branch."""
         if after == self._tip or (record.joins and not record.beside):
             return True
@@ -240,7 +217,7 @@ def _abandoned(message: int) -> int:
     return -2 - message
 
 
-def _kind_of(record: Record) -> int:
+def _kind_of(record: Meaning) -> int:
     if record.answer:
         return hash(record.answer) & _POSITIVE
     return _JOINS if record.joins else _PROMPT

@@ -1,7 +1,6 @@
 """Claude Code: a file of JSON lines for each session and for each sub-agent, in a directory for each project."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -13,19 +12,9 @@ from reel.importing.steps import REPEATED, About, Found, Problem, Said, Source, 
 from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
 from reel.importing.tools.claude_code.prompts import LONGEST, Prompts
 from reel.importing.tools.claude_code.prompts import RULE as SYSTEM_PROMPT
-from reel.importing.tools.claude_code.records import (
-    FACTS,
-    SPOKEN,
-    Record,
-    left_out_of,
-    link_in,
-    parent_of,
-    read_record,
-    rule_for,
-    unknown_type,
-)
+from reel.importing.tools.claude_code.records import FACTS, Record, link_in, read_record, session_of
 from reel.importing.tools.claude_code.thread import Thread
-from reel.importing.tools.claude_code.waiting import Line, Waiting
+from reel.importing.tools.claude_code.waiting import Waiting
 from reel.importing.values import id_in_name, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
@@ -72,15 +61,15 @@ class Session(JsonLines):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._threads: dict[str, Thread] = {}
-        # What became of the next records, by their ids; ``None`` for those that are converted when they are read. And
-        # what keeps damaged blocks of them.
-        self._converted: dict[str, Record | None] = {}
-        self._refusals = Refusals(PROVIDER, self.counts.refused)
+        # Keeps damaged blocks.
+        self._refusals = Refusals(PROVIDER)
         self._waiting = Waiting(self._knows)
         self._titles: dict[str, str] = {}
         self._words = FirstWords()
         self._prompts = Prompts()
         self._facts: dict[str, str] = {"source": source.path, **source.about}
+        # What the last record has said of the session.
+        self._told: tuple[str, ...] = ()
         self._part: str | None = None
         self._is_subagent = "parent" in source.about
         self._described: About | None = None
@@ -91,95 +80,94 @@ class Session(JsonLines):
             with self.open() as file:
                 begun = self._prompts.begin(lines_of(file, limit=LONGEST), is_subagent=self._is_subagent)
             if begun is not None and self._prompts.first is not None:
-                yield from self._in_part("", begun, iter([self._prompts.first]))
+                self._note_facts(session_of(begun))
+                yield from self._in_part("", [self._prompts.first])
         yield from super().steps()
 
-    def prepare(self, found: Json, line: int) -> None:
-        """Convert a message, unless the file has its id already: only the first record with an id is read."""
-        kind, uuid = text_in(found, "type"), text_in(found, "uuid")
-        if not uuid or kind in _BESIDE or uuid in self._converted or self._has(uuid):
-            return
-        record = None
-        if kind in SPOKEN:
-            with suppress(Exception):  # what is raised is raised again when the record is read, after those before it
-                record = read_record(found, line, self._refusals)
-        self._converted[uuid] = record
+    def prepare(self, found: Json, line: int) -> Record | Json:
+        """Read a record of the chain, if it has an id; return any other one as it is."""
+        is_read = text_in(found, "uuid") and text_in(found, "type") not in _BESIDE
+        return read_record(found, line, self._refusals) if is_read else found
 
-    def read_line(self, found: Json, line: int) -> Iterator[Step]:
-        """Read one record."""
-        kind = text_in(found, "type")
-        if kind in _BESIDE:
+    def read_line(self, found: Record | Json, line: int) -> list[Step]:
+        """Take a record, and those that have waited for it."""
+        if isinstance(found, Record):
+            if self._has(found.uuid):
+                self.counts.ignore(REPEATED)
+                return []
+            record = found
+        elif (kind := text_in(found, "type")) in _BESIDE:
             self._take_fact(kind, found)
-            return
-        uuid = text_in(found, "uuid")
-        if self._has(uuid):
-            self.counts.ignore(REPEATED)
-            return
-        if not uuid:
-            found["uuid"] = self._id_for(found)
-        for one in self._waiting.take(Line(found, line)):
-            yield from self._read_placed(one.found, one.number)
-
-    def _read_placed(self, found: Json, line: int) -> Iterator[Step]:
-        """Read a record whose predecessor was read, if there is one."""
-        part, thread = self._thread_of(found)
-        record = self._converted.pop(text_in(found, "uuid"), None)
-        if rule := rule_for(found):
-            thread.follow(text_in(found, "uuid"), parent_of(found))
-            prompt = self._prompts.take(found, line) if rule == SYSTEM_PROMPT and not part else None
-            if prompt is None:
-                self.counts.ignore(rule)
-                return
-            self.counts.map(left_out_of(found))
-            yield from self._in_part(part, found, thread.beside(prompt))
-            return
-        steps = self._read_chained(thread, found, line, record)
-        yield from self._in_part(part, found, steps)
-
-    def _read_chained(self, thread: Thread, found: Json, line: int, record: Record | None) -> Iterator[Step]:
-        if unknown := unknown_type(found):
-            self.counts.note(unknown)
+            return []
         else:
-            self.counts.map(left_out_of(found))
-        yield from thread.read(found, line, record)
+            record = read_record({**found, "uuid": self._id_for(found)}, line, self._refusals)
+        steps: list[Step] = []
+        for one in self._waiting.take(record):
+            steps += self._read_placed(one)
+        return steps
 
-    def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
-        """Yield steps of a conversation of this file, preceded by the facts that identify it."""
-        self._note_facts(found)
-        for step in steps:
-            if not part:
+    def _read_placed(self, record: Record) -> Sequence[Step]:
+        """Read a record whose predecessor was read, if there is one."""
+        part, thread = self._thread_of(record)
+        for kind in record.refused:
+            self.counts.refused[kind] += 1
+        if record.rule:
+            return self._read_ignored(record, part, thread)
+        if record.unknown:
+            self.counts.note(record.unknown)
+        else:
+            self.counts.map(record.left_out)
+        self._note_facts(record.session)
+        return self._in_part(part, thread.read(record))
+
+    def _read_ignored(self, record: Record, part: str, thread: Thread) -> Sequence[Step]:
+        """Read a record that a rule ignores, unless it has a system prompt that is new."""
+        thread.follow(record.uuid, record.parent)
+        is_prompt = record.rule == SYSTEM_PROMPT and not part
+        prompt = self._prompts.take(record.found, record.line) if is_prompt else None
+        if prompt is None:
+            self.counts.ignore(record.rule)
+            return ()
+        self.counts.map(record.left_out)
+        self._note_facts(record.session)
+        return self._in_part(part, thread.beside(prompt))
+
+    def _in_part(self, part: str, steps: list[Step]) -> list[Step]:
+        """Return steps of a conversation of this file, preceded by the facts that identify it."""
+        if not part:
+            for step in steps:
                 self._prompts.follow(step)
-            if not part and not self._is_subagent and isinstance(step, Said) and step.role == "user":
-                self._note_words(step)
-            if part != self._part:
-                self._part = part
-                yield About(part, tags=self._tags(part))
-            yield step
+                if not (self._words.is_found or self._is_subagent) and isinstance(step, Said) and step.role == "user":
+                    self._note_words(step)
+        if steps and part != self._part:
+            self._part = part
+            return [About(part, tags=self._tags(part)), *steps]
+        return steps
 
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back."""
         for one in self._waiting.end():
-            yield from self._read_placed(one.found, one.number)
+            yield from self._read_placed(one)
         for part, thread in self._threads.items():
-            yield from self._in_part(part, {}, thread.flush())
+            yield from self._in_part(part, thread.flush())
         title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), title_of(self._words.title))
         about = About("", title, self._tags(""))
         if self._part is not None and about != self._described:
             self._part, self._described = "", about
             yield about
 
-    def _thread_of(self, found: Json) -> tuple[str, Thread]:
+    def _thread_of(self, record: Record) -> tuple[str, Thread]:
         """Return the conversation that a record belongs to: old versions wrote sub-agents to the session's file."""
-        part = ""
+        part, found = "", record.found
         if found.get("isSidechain") is True and not self._is_subagent:
-            parent = text_in(found, "parentUuid")
+            parent = record.parent or ""
             named = text_in(found, "agentId")
             part = next(
                 (part for part, thread in self._threads.items() if part and thread.knows(parent)),
-                "/" + id_in_name("agent-" + (named or text_in(found, "uuid")[:8])),
+                "/" + id_in_name("agent-" + (named or record.uuid[:8])),
             )
         if part not in self._threads:
-            self._threads[part] = Thread(self.counts.refused)
+            self._threads[part] = Thread()
         return part, self._threads[part]
 
     def _id_for(self, found: Json) -> str:
@@ -210,14 +198,15 @@ class Session(JsonLines):
         texts = [text_in(block, "text") for part in prompt.parts for block in part.blocks]
         self._words.take(" ".join(filter(None, texts)), by_tool=by_tool)
 
-    def _note_facts(self, found: Json) -> None:
-        if cwd := text_in(found, "cwd"):
+    def _note_facts(self, told: tuple[str, ...]) -> None:
+        if told == self._told:  # as nearly always
+            return
+        self._told = cwd, entrypoint, branch, version, model = told
+        if cwd:
             self._facts.setdefault("cwd", cwd)
-        entrypoint = text_in(found, "entrypoint")
         if entrypoint:  # a person may go on with what a program began
             self._facts["run"] = entrypoint if entrypoint.startswith(_PROGRAMS) else ""
-        model = text_in(map_in(found, "message"), "model")
-        for name, value in (("branch", text_in(found, "gitBranch")), ("version", text_in(found, "version"))):
+        for name, value in (("branch", branch), ("version", version)):
             if value:
                 self._facts[name] = value
         if model and not model.startswith("<"):
