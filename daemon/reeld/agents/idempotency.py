@@ -29,10 +29,8 @@ from reeld.store.store import Store
 from reeld.store.transactions import Key
 
 # The digest is of the parameters as they arrived, before anything was replaced or refused; JSON has integers of any
-# length.
-_packer = LastingPacker(lambda: Packer(default=str, unicode_errors="surrogatepass").pack)
-
-
+# length. Lone surrogates, which are rare, take a packer that encodes every text by itself.
+_packer = LastingPacker(lambda: Packer(default=str).pack)
 # More parameters than any method has.
 _MOST_PARAMS = 16
 
@@ -69,7 +67,10 @@ def key_of(
 
 def digest(method: str, params: Sequence[Any]) -> bytes:
     """Return a digest of a command's parameters without its agent's address, ``if_seq`` and ``key``."""
-    packed = _packer.pack((method, params))
+    try:
+        packed = _packer.pack((method, params))
+    except UnicodeEncodeError:
+        packed = Packer(default=str, unicode_errors="surrogatepass").pack((method, params))
     _packer.forget(len(packed))
     return blake2b(packed, digest_size=16).digest()
 

@@ -425,3 +425,15 @@ def test_a_digest_tells_contents_apart() -> None:
 
     assert len(contents) == len({digest(method, params) for method, params in contents})
     assert digest("add", ["a"]) == digest("add", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        (["hi", None], "104de9840f940b86f8a19e0827ff99db"),
+        (["a\ud800", 1 << 70], "0705631be9476aa9d4b213e2374846dd"),
+    ],
+)
+def test_a_digest_is_that_of_earlier_versions(params: list[Any], expected: str) -> None:
+    """Otherwise a command that is repeated after an update would be another one."""
+    assert expected == digest("add", params).hex()
