@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
-from reel.base.values import clean_deep, has_large_number, is_clean, numbers_as_text, why_not_plain
+from reel.base.values import clean_deep, has_large_number, is_clean, is_deeper, numbers_as_text
 from reel.said.blocks import (
     MAX_DEPTH,
     Check,
@@ -146,8 +146,8 @@ def parse_data(text: Any) -> dict[str, Any]:
         raise InvalidRecord("data_json", f"not JSON: {error}") from None
     if type(data) is not dict:
         raise InvalidRecord("data_json", f"expected a JSON object, got {kind_of(data)}")
-    if (problem := why_not_plain(data, MAX_DEPTH)) is not None:
-        raise InvalidRecord("data_json", problem)
+    if is_deeper(data, MAX_DEPTH):  # whatever else is not plain is no JSON, or was replaced
+        raise InvalidRecord("data_json", "lists and maps nested too deep")
     return data
 
 
