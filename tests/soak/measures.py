@@ -23,6 +23,8 @@ _SHORT_SLACK = {**_SLACK, "p50": math.inf, "p99": math.inf}
 class Measures(NamedTuple):
     """One moment: bytes of memory (``RssAnon``), descriptors, tasks, bytes of the WAL, and how long an add takes.
 
+    The memory is that without the cache of renderings, which has a limit of its own and grows up to it.
+
     The last two are in times of what the same takes in a daemon that was just started on an empty database, add by add
     in turns: in seconds, a machine with other work differs from minute to minute by more than a daemon may.
     """
@@ -57,7 +59,8 @@ def measure(daemon: Daemon, client: Client, agent: str, adds: int) -> Measures:
         time.sleep(1.2)  # a round of maintenance and more
     stats = client.stats()
     descriptors = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
-    return Measures(memory, descriptors, stats["tasks"], stats["wal_bytes"], p50, p99)
+    kept = memory - stats["render_cache_bytes"]
+    return Measures(kept, descriptors, stats["tasks"], stats["wal_bytes"], p50, p99)
 
 
 def _latencies(client: Client, agent: str, adds: int) -> tuple[float, float]:
