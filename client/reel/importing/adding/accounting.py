@@ -10,6 +10,7 @@ from reel.importing.steps import Compacted, Counts, Kept, Said, Step
 
 # What becomes of the records of a step: they are stored, or known, or ignored by the rule of this name.
 STORED, KNOWN = "", "known"
+_COUNTED = (Said, Kept, Compacted)
 
 
 class Accounting:
@@ -28,7 +29,7 @@ class Accounting:
             step: the step, of which nothing becomes if it only says where the conversation goes on.
             outcome: what became of it.
         """
-        if isinstance(step, Said | Kept | Compacted):
+        if isinstance(step, _COUNTED):
             line = (step.summary if isinstance(step, Compacted) else step).line
             if counts.line:
                 before = bisect_left(counts.lines, line)

@@ -6,7 +6,6 @@ replaces what follows that. All of it remains in the log.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +96,13 @@ class Conversation:
 
     def take(self, step: Step) -> None:
         """Process the next step; none after something was refused."""
-        self._unless_it_failed(partial(self._take, step))
+        self._unless_it_failed(self._take, step)
 
-    def _unless_it_failed(self, go_on: Callable[[], None]) -> None:
+    def _unless_it_failed(self, go_on: Callable[..., None], *given: Step) -> None:
         """Go on, unless something that was sent was refused, so that the log is not what is known of it."""
         if self.writer.failure is None:
             try:
-                go_on()
+                go_on(*given)
             except ReelError as error:
                 if error is not self.writer.failure:
                     raise
@@ -184,41 +183,66 @@ class Conversation:
         if said.role == "system":
             self._prompt = said
         at = self._at
-        place, parts = self._known_parts(said.parts)
-        if place is not None and not self.log.is_message(place):
+        known, rest = self._known_parts(said.parts)
+        if known is not None and not self.log.is_message(known):
             self._at = at
             self._read_rest(said)
             return
-        had = self._had_after() if parts and said.role != "system" else []
-        whole = self._recognition.renumbered(said.parts[-1], had) or self._recognition.whole(said.role, parts, had)
-        if whole is not None:
-            place, parts = whole, ()
-        known = said.parts[: len(said.parts) - len(parts)]
-        if known and self._target.stored is not None and self._target.stored.differs(known):
-            self.changed.append(said.line)
-        half = place
-        is_settled = half is not None and bool(parts or self._left) and self.log.is_message(half)
-        if half is not None and is_settled:
-            place, parts = self._settled(said, half, parts, at)
-        if parts:
-            self._add_late()
-            element: Json = {"role": said.role, "content": self._content(said, parts, at)}
-            if said.metadata:
-                element["provider_metadata"] = said.metadata
-            place = self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
+        had = self._had_after() if rest and said.role != "system" else []
+        if known is None and not had:  # as nearly all that is new
+            place = self._add(said, said.parts, at)
+            if place is not None:
+                for part in said.parts[:-1]:
+                    self._places[part.ref] = place
         else:
-            self.known += 1
+            place = self._find(said, known, rest, had, at)
         self._sent = said.sent or self._sent
         if place is None:
-            self._at = half or self._at
             return
-        self._place_parts(said.parts, place, is_settled=is_settled)
         if begins and self.log.before(place) == self._base:
             if self._opening == []:  # messages that an import saw before the prompt
                 self._left.add(self.log.following(self._base, place - 1), said.parts[-1].ref)
             self._base = place
         self._note_opening(said)
         self._go_to(place)
+
+    def _find(self, said: Said, half: int | None, rest: tuple[Part, ...], had: list[int], at: int | None) -> int | None:
+        """Return the place of a message of which the log may have some parts, or all; what it does not have is added.
+
+        Args:
+            said: the message.
+            half: where its last known part is.
+            rest: the parts after that.
+            had: other messages that it may be.
+            at: the message that it follows in its source.
+        """
+        whole = self._recognition.renumbered(said.parts[-1], had) or self._recognition.whole(said.role, rest, had)
+        if whole is not None:
+            half, rest = whole, ()
+        known = said.parts[: len(said.parts) - len(rest)]
+        if known and self._target.stored is not None and self._target.stored.differs(known):
+            self.changed.append(said.line)
+        place, parts = half, rest
+        is_settled = half is not None and bool(rest or self._left) and self.log.is_message(half)
+        if half is not None and is_settled:
+            place, parts = self._settled(said, half, rest, at)
+        if parts:
+            place = self._add(said, parts, at)
+        else:
+            self.known += 1
+        if place is None:
+            self._at = half or self._at
+        else:
+            self._place_parts(said.parts, place, is_settled=is_settled)
+        return place
+
+    def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
+        """Add the parts of a message that are new; return their place, or ``None`` if they were refused."""
+        self._add_late()
+        element: Json = {"role": said.role, "content": self._content(said, parts, at)}
+        if said.metadata:
+            element["provider_metadata"] = said.metadata
+        return self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
 
     def _read_rest(self, said: Said) -> None:
         """Read a message without the parts that are in the log as records beside the conversation: they stay these."""
@@ -241,10 +265,13 @@ class Conversation:
             parts: the parts.
             at: the message that it follows in its source.
         """
+        blocks = [block for part in parts for block in part.blocks]
+        if self.redactions.are_none:
+            return blocks
         before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
         skipped = sum(len(part.blocks) for part in before)
-        blocks = self.redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
-        return [block for part in parts for block in part.blocks] if blocks is None else blocks
+        redacted = self.redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
+        return blocks if redacted is None else redacted
 
     def _beside(self, at: int | None) -> list[int]:
         """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""

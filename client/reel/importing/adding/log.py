@@ -134,8 +134,8 @@ class Log:
                 self.is_redacted = self.is_redacted or is_certain(text)
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
-        """Record an event added at the tip."""
-        self._refs[ref_for(ref)] = seq
+        """Record an event added at the tip; ``ref`` is as it was sent."""
+        self._refs[ref] = seq
         tip = self.tree.tip
         if is_message:
             self._add(in_log(seq), tip, is_mark=False)

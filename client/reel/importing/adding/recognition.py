@@ -49,7 +49,7 @@ class Recognition:
     def place_of(self, part: Part) -> int | None:
         """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
         place = self._log.place_of(part.ref)
-        return self._unfinished(part.ref, part.blocks) if place is None else place
+        return self._unfinished(part.ref, part.blocks) if place is None and self._log.unfinished else place
 
     def named(self, said: Said) -> Said:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
@@ -139,8 +139,6 @@ class Recognition:
             ref: the id of the part that ends with them, if it is finished.
             blocks: the blocks.
         """
-        if not self._log.unfinished:
-            return None
         places = self._log.unfinished_of(id_before_number(ref))
         said = _comparable(blocks) if places else []
         same = (place for place in places if self._is_same(said, self.stored([place])[-len(blocks) :], place))

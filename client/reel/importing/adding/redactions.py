@@ -40,6 +40,11 @@ class Redactions:
         agent = target.row.id if target.row else target.origin
         self._own = _RedactionsOfLog(pipeline, agent, target.log)
 
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing was redacted."""
+        return not self._own.has_some and not self._of_older
+
     def instead_of(
         self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
     ) -> list[Json] | None:
@@ -90,6 +95,11 @@ class _RedactionsOfLog:
         self._log = log
         # The events that were read again, by their seqs; few were redacted, or may not have been finished.
         self._events: dict[int, list[Any]] = {}
+
+    @property
+    def has_some(self) -> bool:
+        """Whether words of the log were redacted."""
+        return self._log.is_redacted
 
     def blocks_at(self, place: int) -> list[Json]:
         """Return the blocks that a message has in the log."""

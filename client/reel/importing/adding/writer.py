@@ -123,7 +123,7 @@ class Writer:
             is_prompt: whether a turn begins with it.
         """
         is_message = isinstance(step, Said)
-        element["ref"] = ref_for(ref)
+        element["ref"] = ref = ref_for(ref)
         if step.sent is not None:
             element["sent"] = step.sent
         element, size = fitted(element)
