@@ -327,7 +327,8 @@ class _Batch:
 
 def _size_of(row: tuple[Any, ...]) -> int:
     """Return how many characters the texts of an event have."""
-    return sum(len(text) for text in row[3:5] if text)
+    content, data = row[3:5]
+    return len(content or "") + len(data or "")
 
 
 def _decoded(text: bytes) -> str:
