@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from reel.base.light_typing import NamedTuple
 from reel.base.values import new_tuple
-from reel.said.kinds import CONVERSATION, ROLES
+from reel.said.kinds import CONVERSATION, INERT, ROLES
 from reeld.core.events import ENTRY_SIZE, Entry, Event, Mark, Node, is_late, label_of, size_in_memory, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
@@ -376,6 +376,8 @@ class Conversation:
         entries, texts, size, room = self.entries, 0, 0, self._step - self._since
         for event_id, event in enumerate(events, first):
             seq, _, kind, _, data_json, _, time, _, message, tools, origin = event
+            if kind in INERT:
+                continue
             if message is None or data_json is not None:
                 self._count_texts(texts, size)
                 if kind in CONVERSATION:

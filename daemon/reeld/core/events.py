@@ -180,17 +180,19 @@ def pack_message(
     """Return what :func:`read` does, from the parsed parts of a row with data."""
     if parts is None:
         return None, None
-    made = {
-        "role": parts.role,
-        "content": parts.content,
-        "provider_metadata": parts.provider_metadata,
-        "seq": seq,
-        "time": time,
-    }
-    message = pack(made if origin is None else made | origin.as_map())
-    calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")
-    results = tuple(block["tool_call_id"] for block in parts.content if block["type"] == "tool_result")
-    return message, Tools(calls, results) if calls or results else None
+    role, content, metadata = parts
+    made = {"role": role, "content": content, "provider_metadata": metadata, "seq": seq, "time": time}
+    if origin is not None:
+        made |= origin.as_map()
+    calls: list[tuple[str, str]] = []
+    results: list[str] = []
+    for block in content:
+        if block["type"] == "tool_call":
+            calls.append((block["id"], block["name"]))
+        elif block["type"] == "tool_result":
+            results.append(block["tool_call_id"])
+    tools = new_tuple(Tools, (tuple(calls), tuple(results))) if calls or results else None
+    return pack(made), tools
 
 
 def late_by(metadata: Mapping[str, Any]) -> int:
