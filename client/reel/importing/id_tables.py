@@ -146,15 +146,27 @@ class IdMap:
     """
 
     def __init__(self, recent: int = _RECENT) -> None:
+        self._most_recent = recent
+        self._recent: dict[str, int] = {}
+        # The earlier ids, and their numbers by those of the ids.
         self._ids = Ids(recent)
         self._values = numbers()
 
     def get(self, given: str) -> int | None:
         """Return the number that was set for an id, or ``None`` if none was set."""
-        found = self._ids.find(given)
-        return None if found is None else self._values[found]
+        value = self._recent.get(given)
+        if value is None and self._values and (found := self._ids.find(given)) is not None:
+            return self._values[found]
+        return value
 
     def __setitem__(self, given: str, value: int) -> None:
+        self._recent[given] = value
+        if len(self._recent) == self._most_recent:
+            recent, self._recent = self._recent, {}
+            for name, number in recent.items():
+                self._store(name, number)
+
+    def _store(self, given: str, value: int) -> None:
         number = self._ids.add(given)
         if number == len(self._values):
             self._values = inserted(self._values, number, value)
