@@ -58,8 +58,11 @@ def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals 
 
 def _last_fallback(content: Any) -> Json | None:
     """Return the last block of a list that says that another model took over."""
-    parts = reversed(content) if type(content) is list else ()
-    return next((part for part in parts if type(part) is dict and part.get("type") == FALLBACK), None)
+    for part in reversed(content) if type(content) is list else ():
+        if type(part) is dict and part.get("type") == FALLBACK:
+            found: Json = part
+            return found
+    return None
 
 
 def declined_blocks(blocks: Sequence[Json]) -> int | None:

@@ -24,11 +24,14 @@ def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[st
     Returns:
         ``{"provider_metadata": …}``, or an empty map if no key is left.
     """
-    skipped = ("provider", *without)
+    own = [key for key in values if key not in without and key != "provider"]
+    if not own:  # as in most blocks
+        return {}
     simple: Json = {}
     nested: Json = {}
-    for key, value in values.items():
-        if key in skipped or value in (None, [], {}, ""):
+    for key in own:
+        value = values[key]
+        if value in (None, [], {}, ""):
             continue
         if why_not_plain(value, 1) is None and not has_large_number(value):
             simple[clean(key)[0]] = value

@@ -79,9 +79,9 @@ def tokens_in(data: Any) -> Tokens | None:
         return None
     counted = [0] * len(_NAMES)
     _add(counted, usage, _FIELDS)
-    for name, fields in _DETAILS.items():
-        if isinstance(details := usage.get(name), dict):
-            _add(counted, details, fields)
+    for name in usage.keys() & _DETAILS.keys():
+        if isinstance(details := usage[name], dict):
+            _add(counted, details, _DETAILS[name])
     return Tokens(*counted) if any(counted) else None
 
 
