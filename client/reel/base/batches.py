@@ -53,4 +53,14 @@ def converted(batches: Iterable[list[T]], convert: Callable[[T], R]) -> Iterator
         Exception: what the batches raise, or converting an item.
     """
     for some in batches:
-        yield from some_at_a_time(map(convert, some), lambda _: 0)
+        done: list[R] = []
+        failure = None
+        try:
+            for item in some:
+                done.append(convert(item))  # noqa: PERF401 - those before an error are kept
+        except Exception as error:
+            failure = error
+        if done:
+            yield done
+        if failure is not None:
+            raise failure

@@ -10,7 +10,7 @@ from itertools import islice
 
 from reel.base.strict_json import Json
 from reel.importing.sources.files import Line
-from reel.importing.steps import Back, Part, Said, Step
+from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, milliseconds, parse_record, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.prompt import system_message
@@ -67,9 +67,9 @@ class Prompts:
         """The prompt that the conversation begins with."""
         return self._first
 
-    def follow(self, step: Step) -> None:
-        """Take note of a step that may lead to where another prompt is in force; a compaction keeps it."""
-        if isinstance(step, Back) and (self._first is None or self._texts != _texts_of(self._first)):
+    def go_back(self) -> None:
+        """Take note of a step back, maybe to where another prompt is in force; a compaction keeps it."""
+        if self._first is None or self._texts != _texts_of(self._first):
             self._texts = []
 
 

@@ -72,6 +72,8 @@ _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTr
 # Fields that say of the session where it runs, by what it was begun, its branch, and the version.
 _OF_SESSION = ("cwd", "entrypoint", "gitBranch", "version")
 _NAMES = ("type", "uuid")
+# Fields of an answer.
+_OF_ANSWER = ("id", "model", "stop_reason")
 
 # The fields of records that become messages of which something is made, or that say where a record belongs.
 _FIELDS = frozenset(
@@ -145,23 +147,25 @@ def read_record(found: Json, line: int, refusals: Refusals) -> Record:
         refusals: keeps damaged blocks.
     """
     kind, uuid = texts_in(found, _NAMES)
+    message = map_in(found, "message")
     rule = _rule_for(kind, found)
-    unknown = "" if rule else _unknown_type(kind, found)
+    unknown = "" if rule else _unknown_type(kind, found, message)
     if rule:
         meaning = Meaning()
     elif kind == "system" or not unknown:
-        meaning = _READERS[kind](found, uuid, line, refusals)
+        meaning = _READERS[kind](found, message, uuid, line, refusals)
     else:
         meaning = Meaning(kept=unknown_record(found, line))
-    left_out = () if unknown else _left_out_of(kind, found)
+    left_out = () if unknown else _left_out_of(kind, found, message)
+    session = session_of(found, message)
     return Record(
-        found, line, kind, uuid, parent_of(found), rule, unknown, meaning, left_out, session_of(found), refusals.taken()
+        found, line, kind, uuid, parent_of(found), rule, unknown, meaning, left_out, session, refusals.taken()
     )
 
 
-def session_of(found: Json) -> tuple[str, ...]:
-    """Return what a record says of its session: see ``_OF_SESSION``, and the model."""
-    return (*texts_in(found, _OF_SESSION), text_in(map_in(found, "message"), "model"))
+def session_of(found: Json, message: Json) -> tuple[str, ...]:
+    """Return what a record and its message say of the session: see ``_OF_SESSION``, and the model."""
+    return (*texts_in(found, _OF_SESSION), text_in(message, "model"))
 
 
 def _rule_for(kind: str, found: Json) -> str:
@@ -178,23 +182,23 @@ def _rule_for(kind: str, found: Json) -> str:
     return IGNORED.get(kind, "")
 
 
-def _unknown_type(kind: str, found: Json) -> str:
+def _unknown_type(kind: str, found: Json, message: Json) -> str:
     """Return the type of a record that no rule covers; empty if one does."""
     if kind == "system":
         subtype = text_in(found, "subtype")
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
     if kind in SPOKEN:
-        return "" if "content" in map_in(found, "message") else f"{kind} without content"
+        return "" if "content" in message else f"{kind} without content"
     return "" if kind == "attachment" else kind or "without a type"
 
 
-def _left_out_of(kind: str, found: Json) -> Sequence[str]:
+def _left_out_of(kind: str, found: Json, message: Json) -> Sequence[str]:
     """Return the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
-    message, attachment = map_in(found, "message"), map_in(found, "attachment")
+    attachment = map_in(found, "attachment")
     if found.keys() <= _FIELDS and message.keys() <= _MESSAGE_FIELDS and not attachment:  # as nearly all
         return ()
     if (
-        (kind == "assistant" and not _is_error(found))
+        (kind == "assistant" and not _is_error(found, message))
         or kind == "user"
         or (kind == "attachment" and (_is_queued(attachment) or text_in(attachment, "type") == SNAPSHOT))
     ):
@@ -211,11 +215,10 @@ def parent_of(found: Json) -> str | None:
     return text_in(found, "parentUuid") if "parentUuid" in found else None
 
 
-def _user(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
-    content = map_in(found, "message").get("content")
-    blocks = anthropic_blocks(content, refusals)
+def _user(found: Json, message: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
+    blocks = anthropic_blocks(message.get("content"), refusals)
     said = _messages(found, uuid, list(by_role(blocks, "user", refusals)), line)
-    return Meaning(said, joins=all(message.role == "tool" for message in said))
+    return Meaning(said, joins={one.role for one in said} <= {"tool"})
 
 
 def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: int) -> tuple[Said, ...]:
@@ -225,19 +228,20 @@ def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: 
     # The last one has the id itself: the next record follows all of them.
     refs = [f"{uuid}/{index}" for index in range(1, len(runs))] + [uuid]
     return tuple(
-        Said(role, (Part(ref, run),), metadata if role == "user" else {}, sent, line)
-        for ref, (role, run) in zip(refs, runs, strict=True)
+        [
+            Said(role, (Part(ref, run),), metadata if role == "user" else {}, sent, line)
+            for ref, (role, run) in zip(refs, runs, strict=True)
+        ]
     )
 
 
-def _assistant(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
-    message, sent = map_in(found, "message"), milliseconds(found.get("timestamp"))
-    model = text_in(message, "model")
-    if _is_error(found):
+def _assistant(found: Json, message: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
+    sent = milliseconds(found.get("timestamp"))
+    answer, model, reason = texts_in(message, _OF_ANSWER)
+    if _is_error(found, message):
         return Meaning(kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
     made = anthropic_blocks(message.get("content"), refusals, model)
     blocks = [fitting(block, "assistant", refusals) for block in made]
-    answer, reason = text_in(message, "id"), text_in(message, "stop_reason")
     told = _told(model, answer)
     metadata = {**told, "finish_reason": reason} if reason else told
     said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
@@ -248,9 +252,8 @@ def _assistant(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning
     return Meaning(said, answer=answer or uuid, usage=counted)
 
 
-def _is_error(found: Json) -> bool:
+def _is_error(found: Json, message: Json) -> bool:
     """Whether an answer is text of Claude Code itself."""
-    message = map_in(found, "message")
     if found.get("isApiErrorMessage") is True:
         return True
     return text_in(message, "model") == _SYNTHETIC and _text_of(message.get("content")) != _NO_RESPONSE
@@ -275,7 +278,7 @@ def _usage_ref(answer: str, request: str) -> str:
     return f"usage-{digest(answer, request)}"
 
 
-def _system(found: Json, uuid: str, line: int, _refusals: Refusals) -> Meaning:
+def _system(found: Json, _message: Json, uuid: str, line: int, _refusals: Refusals) -> Meaning:
     sent = milliseconds(found.get("timestamp"))
     text = text_in(found, "content")
     if text and text_in(found, "subtype") == "local_command":  # the model gets it as a user's message
@@ -284,7 +287,7 @@ def _system(found: Json, uuid: str, line: int, _refusals: Refusals) -> Meaning:
     return Meaning(kept=_note(found, uuid, sent, line, text or None))
 
 
-def _attachment(found: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
+def _attachment(found: Json, _message: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     """Read an attachment that Claude Code put beside a prompt, such as a prompt typed while the model worked."""
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
     if _is_queued(attachment):

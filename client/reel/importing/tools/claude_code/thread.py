@@ -16,8 +16,8 @@ from reel.importing.values import list_in, map_in, text_in
 # The kind of a person's message, and of one that continues a message. Others have the hash of their answer's id.
 _PROMPT, _JOINS = -1, -2
 _POSITIVE = (1 << 63) - 1
-# Represents the beginning of the conversation.
-_START = -1
+# Represents the beginning of the conversation; and the place of what is no message, as of one left behind there.
+_START = _NOWHERE = -1
 
 
 class Thread:
@@ -128,7 +128,7 @@ class Thread:
         number = self._records.add(uuid)
         if number == len(self._anchors):
             for column in (self._anchors, self._kinds, self._places):
-                column.append(_abandoned(_START))
+                column.append(_NOWHERE)
         self._anchors[number] = number if anchor is None else anchor
         return number
 
@@ -161,9 +161,9 @@ class Thread:
     def _take_messages(self, uuid: str, meaning: Meaning) -> list[Step]:
         self._append(self._note(uuid), _kind_of(meaning))
         if self._answer is not None and meaning.answer == self._answer_id:
+            role, parts, metadata, sent, line = self._answer
             (said,) = meaning.said
-            metadata = {**self._answer.metadata, **said.metadata}
-            self._answer = self._answer._replace(parts=self._answer.parts + said.parts, metadata=metadata)
+            self._answer = Said(role, parts + said.parts, {**metadata, **said.metadata}, sent, line)
             self._usage = larger(self._usage, meaning.usage)
             return []
         if self._answer is not None and meaning.joins:

@@ -8,7 +8,7 @@ from reel.base.strict_json import Json
 from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
 from reel.importing.sources.person import FirstWords
-from reel.importing.steps import REPEATED, About, Found, Problem, Said, Source, Step, Tool
+from reel.importing.steps import REPEATED, About, Back, Found, Problem, Said, Source, Step, Tool
 from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
 from reel.importing.tools.claude_code.prompts import LONGEST, Prompts
 from reel.importing.tools.claude_code.prompts import RULE as SYSTEM_PROMPT
@@ -80,27 +80,25 @@ class Session(JsonLines):
             with self.open() as file:
                 begun = self._prompts.begin(lines_of(file, limit=LONGEST), is_subagent=self._is_subagent)
             if begun is not None and self._prompts.first is not None:
-                self._note_facts(session_of(begun))
+                self._note_facts(session_of(begun, map_in(begun, "message")))
                 yield from self._in_part("", [self._prompts.first])
         yield from super().steps()
 
-    def prepare(self, found: Json, line: int) -> Record | Json:
-        """Read a record of the chain, if it has an id; return any other one as it is."""
-        is_read = text_in(found, "uuid") and text_in(found, "type") not in _BESIDE
-        return read_record(found, line, self._refusals) if is_read else found
+    def prepare(self, found: Json, line: int) -> Record:
+        """Return a record with what it says by itself."""
+        return read_record(found, line, self._refusals)
 
-    def read_line(self, found: Record | Json, line: int) -> list[Step]:
+    def read_line(self, found: Record, line: int) -> list[Step]:
         """Take a record, and those that have waited for it."""
-        if isinstance(found, Record):
-            if self._has(found.uuid):
-                self.counts.ignore(REPEATED)
-                return []
-            record = found
-        elif (kind := text_in(found, "type")) in _BESIDE:
-            self._take_fact(kind, found)
+        record = found
+        if record.kind in _BESIDE:
+            self._take_fact(record.kind, record.found)
             return []
-        else:
-            record = read_record({**found, "uuid": self._id_for(found)}, line, self._refusals)
+        if not record.uuid:
+            record = read_record({**record.found, "uuid": self._id_for(record.found)}, line, self._refusals)
+        elif self._has(record.uuid):
+            self.counts.ignore(REPEATED)
+            return []
         steps: list[Step] = []
         for one in self._waiting.take(record):
             steps += self._read_placed(one)
@@ -136,7 +134,8 @@ class Session(JsonLines):
         """Return steps of a conversation of this file, preceded by the facts that identify it."""
         if not part:
             for step in steps:
-                self._prompts.follow(step)
+                if isinstance(step, Back):
+                    self._prompts.go_back()
                 if not (self._words.is_found or self._is_subagent) and isinstance(step, Said) and step.role == "user":
                     self._note_words(step)
         if steps and part != self._part:
