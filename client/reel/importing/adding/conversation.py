@@ -5,7 +5,7 @@ continuing an existing conversation are the same operation: the next message is 
 replaces what follows that. All of it remains in the log.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +96,16 @@ class Conversation:
 
     def take(self, step: Step) -> None:
         """Process the next step; none after something was refused."""
-        self._unless_it_failed(self._take, step)
-
-    def _unless_it_failed(self, go_on: Callable[..., None], *given: Step) -> None:
-        """Go on, unless something that was sent was refused, so that the log is not what is known of it."""
         if self.writer.failure is None:
             try:
-                go_on(*given)
+                self._take(step)
             except ReelError as error:
-                if error is not self.writer.failure:
-                    raise
+                self._require_failure(error)
+
+    def _require_failure(self, error: ReelError) -> None:
+        """Raise an error, unless it is that something was refused: then the log is not what is known of it."""
+        if error is not self.writer.failure:
+            raise error
 
     def _take(self, step: Step) -> None:
         match step:
@@ -134,7 +134,11 @@ class Conversation:
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
-        self._unless_it_failed(self._finish)
+        if self.writer.failure is None:
+            try:
+                self._finish()
+            except ReelError as error:
+                self._require_failure(error)
 
     def _finish(self) -> None:
         if self._target.is_fork and self._at is not None:
@@ -456,7 +460,8 @@ class Conversation:
 
     def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
         """Collect a message or a record, and return its future seq; ``None`` if it was refused."""
-        self._begin()
+        if not self.writer.agent:
+            self._begin()
         return self.writer.put(element, ref, step, self._at, is_prompt=is_prompt)
 
     def _begin(self) -> None:

@@ -138,8 +138,9 @@ class Log:
         self._refs[ref] = seq
         tip = self.tree.tip
         if is_message:
-            self._add(in_log(seq), tip, is_mark=False)
-        self._move(in_log(seq) if is_message else tip, seq, command)
+            before, tip = tip, in_log(seq)
+            self._add(tip, before, is_mark=False)
+        self._move(tip, seq, command)
 
     def go_to(self, place: int | None, command: int) -> None:
         """Record an event that moved the tip."""

@@ -48,8 +48,9 @@ class Recognition:
 
     def place_of(self, part: Part) -> int | None:
         """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
-        place = self._log.place_of(part.ref)
-        return self._unfinished(part.ref, part.blocks) if place is None and self._log.unfinished else place
+        log = self._log
+        place = log.place_of(part.ref)
+        return self._unfinished(part.ref, part.blocks) if place is None and log.unfinished else place
 
     def named(self, said: Said) -> Said:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""

@@ -54,7 +54,7 @@ class Stretch:
 
     def has_room(self, size: int) -> bool:
         """Return whether an event of so many bytes can be added, and one before it that goes back."""
-        return not self._events or (self._size + size <= BYTES and len(self) + 2 <= MOST)
+        return not self._events or (self._size + size <= BYTES and len(self._events) + 2 <= MOST)
 
     def add(self, event: Json, size: int, *, is_prompt: bool) -> int:
         """Add a message or a record; return the seq of its command. A prompt begins another turn, and so a command."""
@@ -82,7 +82,7 @@ class Stretch:
         self._command, self._has_spoken = 0, False
 
     def _put(self, event: Json) -> int:
-        self._command = event["command"] = self._command or self.head + len(self) + 1
+        self._command = event["command"] = self._command or self.head + len(self._events) + 1
         self._events.append(event)
         return self._command
 
