@@ -53,6 +53,10 @@ index, log, statement = sys.argv[1:]
 command = [sys.executable, "-P", "-m", "reeld.search", str(os.getpid())]
 process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 process.stdin.write(pickle.dumps(filling.Opening(index, log, Described())))
+process.stdin.flush()
+# Both files are open then: stopped while it opens one, it might keep others from opening it too.
+(size,) = filling.HEADER.unpack(process.stdout.read(filling.HEADER.size))
+assert pickle.loads(process.stdout.read(size)) is None
 process.stdin.write(pickle.dumps(methodcaller("execute", statement)))
 process.stdin.flush()
 connection = sqlite3.connect(index, timeout=0, isolation_level=None)
