@@ -8,11 +8,9 @@ except search works.
 import logging
 import os
 import sqlite3
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -22,18 +20,18 @@ from reel.base.installation import UPDATED
 from reel.daemon.address import state_directory
 from reel.touches.describing import Described
 from reeld.search import index, index_file, touched, trigrams
-from reeld.search.attached_log import LogError, close_log
-from reeld.search.filler import Abandoned, Filler, end_orphans
+from reeld.search.attached_log import LogError
+from reeld.search.filler import Abandoned, Filler
 from reeld.search.index import Outdated
 from reeld.search.index_file import path_for, path_of
 from reeld.search.lengths import Known
+from reeld.search.opened_index import OpenedIndex, open_index
 from reeld.search.pauses import Pauses, pause_after
 from reeld.search.texts import Text
-from reeld.store.connection_thread import ConnectionThread, Job, T
+from reeld.store.connection_thread import Job, T
 from reeld.store.presence import LOCK
 from reeld.store.room import NoRoomError, require_room, size_of
 from reeld.store.store import Store
-from reeld.store.sweep import open_descriptor
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +46,10 @@ _MOMENT = 1.0
 _SOON = 2.0
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
-# Two, so that a search does not wait for one that takes FTS5 long.
-_READERS = 2
 # The room on its disk that is left to the log. And the share of the log's size that a new index needs at least: it had
 # 11 per cent where every word was another one, with texts of 100 to 800 characters.
 _ROOM = 16 << 20
 _SHARE = 1 / 8
-# Steps of SQLite between two checks whether anybody still waits.
-_STEPS = 10_000
 _NO_OTHERS = Described()
 
 
@@ -83,24 +77,20 @@ class Search:
         self.known = Known()
         # Why there is no index, as a sentence.
         self.problem: str | None = None
-        self._readers: list[ConnectionThread] = []
+        self._index: OpenedIndex | None = None
+        # Set when it is open, or cannot be opened.
         self._opened = anyio.Event()
         # Set when somebody needs the index, or has had the time to be answered first.
         self._is_needed = anyio.Event()
         # Whether it is opened at all.
         self._is_run = False
         self._news = store.writer.news
-        self._is_damaged = False
         # Set when a batch is in the index, and replaced then; and set when somebody waits for the next one.
         self._filled = anyio.Event()
         self._hurry = anyio.Event()
-        # Whether the file was removed for an erasure, so that the open file is no longer the index.
-        self._is_removed = False
         self._pauses = Pauses()
-        # The writing connection while the index is open, and the right to open the index, write to it or remove it: it
-        # is held while the filler runs a job, starts its process or ends it.
-        self._writer: ConnectionThread | None = None
-        self._descriptor = -1
+        # The right to open the index, write to it or remove it: it is held while the filler runs a job, starts its
+        # process or ends it.
         self._turn = anyio.Lock()
         self._filler = Filler(self.path, self._log, described)
 
@@ -178,25 +168,25 @@ class Search:
             instead: replacement texts of others, by their ids.
         """
         async with self._alone():  # the process has had the texts in its memory, and pages of the index
-            replace = partial(index.replace, events=events, instead=instead, path=self.path)
-            is_sound = await self._try(replace)
+            opened = self._index
+            is_sound = opened is not None and await opened.replace(events, instead)
             try:
                 yield
             except BaseException:
                 is_sound = False
                 raise
             finally:
-                settle = partial(index.settle, path=self.path, descriptor=self._descriptor)
-                if not (is_sound and await self._try(settle)):
+                if opened is None or not (is_sound and await opened.settle()):
                     self._remove()
 
     def _remove(self) -> None:
         try:
             index_file.remove(self.path)
-            self._is_removed = True
         except OSError as error:
             self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
-            self._is_damaged = self._store.eraser.index_has_traces = True
+            self._store.eraser.index_has_traces = True
+        if self._index is not None:
+            self._index.is_abandoned = True
         self._news.set()
 
     async def begin_again(self) -> None:
@@ -212,17 +202,6 @@ class Search:
         async with self._turn:
             await self._filler.end()
             yield
-
-    async def _try(self, job: Job[None]) -> bool:
-        """Run a job on the writing connection; return whether it succeeded."""
-        if self._writer is None:
-            return False
-        try:
-            await self._writer.run(job)
-        except (ImportError, OSError, sqlite3.Error, Storage) as error:
-            log.warning("the search index %s is built again: %s", self.path, error)
-            return False
-        return True
 
     def _fail(self, problem: str) -> None:
         if problem != self.problem:
@@ -240,15 +219,17 @@ class Search:
                 with anyio.move_on_after(_CALM):
                     await self._is_needed.wait()
                 self._is_needed.set()
-                writer = await stack.enter_async_context(self._open())
-                await stack.enter_async_context(self._filler.beside(writer))
+                if self._store.eraser.index_has_traces:  # an erasure could not remove it
+                    return
+                opened = await stack.enter_async_context(self._open())
+                await stack.enter_async_context(self._filler.beside(opened.writer))
             while True:
                 async with self._turn:
-                    if self._is_damaged:
+                    if opened.is_damaged:
                         raise Outdated("is damaged")
-                    if self._is_removed:
+                    if opened.is_abandoned:
                         return
-                    if self._is_displaced():
+                    if opened.is_displaced:
                         log.warning("the search index %s was removed or replaced; it is opened again", self.path)
                         return
                     began, written, newest = time.monotonic(), self._store.writer.events, self._store.writer.newest
@@ -272,7 +253,7 @@ class Search:
                 pause = self._pause(began, written, self.indexed - before)
                 if is_complete:
                     with suppress(Abandoned):
-                        await self._make_groups()
+                        await self._make_groups(opened)
                     with anyio.move_on_after(self._filler.patience):
                         await self._news.wait()
                     pause = max(pause, _DELAY)
@@ -299,11 +280,11 @@ class Search:
             return 0.0
         return pause_after(time.monotonic() - began, self._store.writer.events - written, indexed)
 
-    async def _make_groups(self) -> None:
+    async def _make_groups(self, opened: OpenedIndex) -> None:
         """Make groups of trigrams until something is to be indexed, or there is no more to do."""
         while not self.behind:
             async with self._turn:
-                if self._is_damaged or self._is_removed or not self._has_room():
+                if opened.is_damaged or opened.is_abandoned or not self._has_room():
                     return
                 began, written = time.monotonic(), self._store.writer.events
                 await self._filler.adapt(self.without_trigrams - trigrams.MOST_WAITING)
@@ -313,15 +294,6 @@ class Search:
                 return
             with anyio.move_on_after(self._pause(began, written, indexed=1)):
                 await self._hurry.wait()
-
-    def _is_displaced(self) -> bool:
-        """Return whether the open index is no longer the file at its path, which a process would open."""
-        try:
-            return not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
-        except FileNotFoundError:
-            return True
-        except OSError:  # nobody knows; a process says why it cannot open it
-            return False
 
     def _require_room_to_build(self) -> None:
         """Refuse to build an index for which there is no room; one that exists goes on growing."""
@@ -341,51 +313,35 @@ class Search:
         return True
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[ConnectionThread]:
-        async with AsyncExitStack() as stack:
-            if not self._store.is_file:
-                Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            else:
-                self._require_room_to_build()
-            await anyio.to_thread.run_sync(end_orphans, self.path)
-            setup = partial(index.prepare, database=self._log, described=self._described)
-            self._is_damaged = self._is_removed = False
-            self._descriptor = stack.enter_context(open_descriptor(self.path, os.O_CREAT | os.O_NOFOLLOW))
-            writer = await stack.enter_async_context(self._open_index(setup, readonly=False))
-            self.indexed = await writer.run(index.progress)
-            self.touched = await writer.run(touched.position)
-            self.without_trigrams = await writer.run(trigrams.lacking)
-            setup = partial(index.prepare_reader, database=self._log, described=self._described)
-            readers = [await stack.enter_async_context(self._open_index(setup, readonly=True)) for _ in range(_READERS)]
-            self._readers, self.problem, self._writer = readers, None, writer
+    async def _open(self) -> AsyncIterator[OpenedIndex]:
+        if not self._store.is_file:
+            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        else:
+            self._require_room_to_build()
+        async with open_index(self._store, self.path, self._log, self._described) as opened:
+            self.indexed = await opened.writer.run(index.progress)
+            self.touched = await opened.writer.run(touched.position)
+            self.without_trigrams = await opened.writer.run(trigrams.lacking)
+            self._index, self.problem = opened, None
             self._opened.set()
             try:
-                yield writer
+                yield opened
             finally:
-                self._readers, self._opened, self._writer = [], anyio.Event(), None
+                self._index, self._opened = None, anyio.Event()
                 # What is built again begins with nothing, and a search that waits for it says so.
                 self.indexed = self.touched = self.without_trigrams = 0
 
-    @asynccontextmanager
-    async def _open_index(self, setup: Job[None], *, readonly: bool) -> AsyncIterator[ConnectionThread]:
-        """Open a connection to the index, and to a log on a server; close them when the block ends."""
-        async with self._store.open_beside(self.path, setup, readonly=readonly) as database:
-            try:
-                yield database
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await database.run(close_log)
-
-    async def opened(self) -> None:
-        """Wait until the index is open: before, nobody knows which events it has.
+    async def opened(self) -> OpenedIndex:
+        """Return the index once it is open: before, nobody knows which events it has.
 
         Raises:
             Storage: the index cannot be read.
         """
         self._is_needed.set()
         await self._opened.wait()
-        if not self._readers:
+        if self._index is None:
             raise Storage(f"searching does not work: {self.problem}")
+        return self._index
 
     async def known_soon(self) -> None:
         """Wait until the index is open, for a moment at most: before, it seems to have no event."""
@@ -400,20 +356,15 @@ class Search:
         Raises:
             Storage: the index cannot be read.
         """
-        await self.opened()
-        abandoned = threading.Event()
+        opened = await self.opened()
         try:
-            return await min(self._readers, key=lambda reader: reader.waiting).run(
-                partial(_interruptible, job, abandoned.is_set)
-            )
+            return await opened.read(job)
         except sqlite3.Error as error:
             if index_file.is_damage(error):
-                self._is_damaged = True
+                opened.is_damaged = True
                 self._news.set()
                 raise Storage("the search index is damaged, and built again; repeat the search later") from error
             raise Storage(f"the search index cannot be read: {error}") from error
-        finally:
-            abandoned.set()
 
     async def catch_up(self, seconds: float) -> None:
         """Wait until the index has everything that was committed before, for so long at most."""
@@ -423,11 +374,3 @@ class Search:
             while self.indexed < newest and self.problem is None:
                 self._hurry.set()
                 await self._filled.wait()
-
-
-def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:
-    connection.set_progress_handler(abandoned, _STEPS)
-    try:
-        return job(connection)
-    finally:
-        connection.set_progress_handler(None, 0)

@@ -17,8 +17,9 @@ import pytest
 from reel.base.errors import Storage
 from reel.base.installation import UPDATED
 from reeld.search import service
+from reeld.search.opened_index import interruptible
 from reeld.search.pauses import Pauses, pause_after
-from reeld.search.service import Search, _interruptible
+from reeld.search.service import Search
 from reeld.store import connection_thread
 from reeld.store.store import open_store
 from tests.patience import PATIENCE
@@ -37,7 +38,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 def test_search_that_nobody_waits_for(connection: sqlite3.Connection) -> None:
     """A query ends soon after its client has left, and the connection is used by the next one."""
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-        _interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
+        interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
 
     assert (1,) == connection.execute("SELECT 1").fetchone()
 
@@ -210,6 +211,35 @@ async def test_an_index_that_cannot_be_removed(tmp_path: Path, monkeypatch: pyte
     assert store.eraser.problem is None
 
 
+async def test_an_index_that_cannot_be_removed_before_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If an erasure comes first, and cannot remove it, it is not opened with what was erased."""
+
+    def refuse(path: str) -> None:
+        raise PermissionError(EACCES, "Permission denied", path)
+
+    async with open_store(str(tmp_path / "reel.db")) as store:
+        await write(store, made(1, event(2, content="tape")))
+        for erases in (False, True):
+            search = Search(store)
+            async with anyio.create_task_group() as tasks:
+                if erases:
+                    monkeypatch.setattr(os, "unlink", refuse)
+                    async with search.without([1], {}):
+                        tasks.start_soon(search.run)
+                        await anyio.wait_all_tasks_blocked()
+                    with anyio.fail_after(PATIENCE):
+                        while f"{search.path} cannot be used" not in str(search.problem):
+                            await anyio.lowlevel.checkpoint()
+                else:
+                    tasks.start_soon(search.run)
+                    await search.opened()
+                tasks.cancel_scope.cancel()
+
+    assert store.eraser.index_has_traces
+
+
 async def test_an_index_that_is_locked_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searching works again soon after another program has let it go."""
     connect = connection_thread._connect
@@ -247,14 +277,14 @@ async def test_erasing_beside_a_reader(tmp_path: Path) -> None:
         with anyio.fail_after(PATIENCE):
             for _ in range(3):
                 await search.read(one)
-                assert search._writer is not None
-                await search._writer.run(lambda connection: connection.execute("PRAGMA busy_timeout = 1").fetchall())
+                opened = await search.opened()
+                await opened.writer.run(lambda connection: connection.execute("PRAGMA busy_timeout = 1").fetchall())
                 with closing(sqlite3.connect(search.path, isolation_level=None)) as other:
                     other.execute("BEGIN")
                     other.execute("SELECT * FROM progress").fetchall()
                     async with search.without([1], {}):
                         pass
-                while search._writer is not None:
+                while search._index is opened:
                     await anyio.lowlevel.checkpoint()
             found = await search.read(one)
         tasks.cancel_scope.cancel()
