@@ -1,14 +1,15 @@
 """The rows of messages as nearly all are, in half the time: their blocks have texts and names and nothing else.
 
-Such blocks need no look inside: they are valid, no part of them is too deep, and none has a number. Any other message
-is read by :mod:`reeld.core.validation`, which also says what is wrong with it.
+Such blocks need no look inside: they are valid, no part of them is too deep, and none has a number. Metadata has few
+levels, and no number that becomes text. Any other message is read by :mod:`reeld.core.validation`, which also says what
+is wrong with it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from reel.base.light_typing import NamedTuple
-from reel.base.values import is_clean, new_tuple
+from reel.base.values import MAX_INTEGER, is_clean, new_tuple
 from reel.said.blocks import ALLOWED, MAX_NAME, SHAPES, check_name
 from reeld.core.rows import CheckedRow, Row, row_from_blocks, shallow_parts
 
@@ -38,8 +39,10 @@ _BLOCKS: Mapping[str, Mapping[str, _Shape]] = {
     role: {name: _SHAPES[name] for name in ALLOWED[role] if name in _SHAPES} for role in ("user", "assistant", "tool")
 }
 _TEXT = frozenset({str})
-# The types of what has nothing inside, and is no number.
+# The types of values that have nothing inside, and are no numbers.
 _PLAIN = frozenset({str, bool, type(None)})
+# The most levels of maps in metadata that is looked at here; a message may have more.
+_LEVELS = 4
 
 
 def usual_rows(elements: Sequence[Any], fields: frozenset[str]) -> list[CheckedRow | None]:
@@ -49,7 +52,7 @@ def usual_rows(elements: Sequence[Any], fields: frozenset[str]) -> list[CheckedR
         elements: the elements; see :mod:`reel.base.batches` for how many.
         fields: those that a message may have.
     """
-    messages = [_message(each) if type(each) is dict and each.keys() <= fields else None for each in elements]
+    messages = [_message(each, fields) for each in elements]
     rows = [None if message is None else row_from_blocks(*message) for message in messages]
     return [
         None if message is None or row is None else _checked(row, message)
@@ -57,23 +60,43 @@ def usual_rows(elements: Sequence[Any], fields: frozenset[str]) -> list[CheckedR
     ]
 
 
-def _message(given: dict[str, Any]) -> _Message | None:
-    """Return a message whose blocks and metadata are usual; ``None`` for any other."""
+def usual_row(element: Any, fields: frozenset[str]) -> CheckedRow | None:
+    """Return what :func:`usual_rows` does, for one element."""
+    message = _message(element, fields)
+    return None if message is None else _checked(row_from_blocks(*message), message)
+
+
+def _message(given: Any, fields: frozenset[str]) -> _Message | None:
+    """Return a message that has only some fields, and whose metadata and blocks are usual; ``None`` for any other."""
+    if type(given) is not dict or not given.keys() <= fields:
+        return None
     role, content, metadata = given.get("role"), given.get("content"), given.get("provider_metadata")
-    blocks = [{"type": "text", "text": content}] if type(content) is str else content
-    if type(role) is not str or type(blocks) is not list or not blocks:
+    shapes = _BLOCKS.get(role) if type(role) is str else None
+    if role is None or shapes is None or not (metadata is None or _is_plain(metadata)):
         return None
-    shapes = _BLOCKS.get(role)
-    if shapes is None:
+    if type(content) is str:
+        return (role, [{"type": "text", "text": content}], metadata or {}) if "text" in shapes else None
+    if type(content) is not list or not content:
         return None
-    for block in blocks:
+    for block in content:
         if type(block) is not dict or not _is_usual(block, shapes):
             return None
-    if metadata is None:
-        return role, blocks, {}
-    if type(metadata) is not dict or not _TEXT.issuperset(map(type, metadata)):
-        return None
-    return (role, blocks, metadata) if _PLAIN.issuperset(map(type, metadata.values())) else None
+    return role, content, metadata or {}
+
+
+def _is_plain(value: Any, levels: int = _LEVELS) -> bool:
+    """Return whether something is a map of texts, integers that are not large and the like, or of such maps."""
+    if type(value) is not dict or not _TEXT.issuperset(map(type, value)):
+        return False
+    inside = value.values()
+    if _PLAIN.issuperset(map(type, inside)):
+        return True
+    return levels > 1 and all(
+        type(each) in _PLAIN
+        or (type(each) is int and -MAX_INTEGER <= each <= MAX_INTEGER)
+        or _is_plain(each, levels - 1)
+        for each in inside
+    )
 
 
 def _is_usual(block: dict[str, Any], shapes: Mapping[str, _Shape]) -> bool:

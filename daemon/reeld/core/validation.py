@@ -16,7 +16,7 @@ from reel.said.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.said.records import Parts, parse_data, read_exactly
 from reeld.core.events import Origin
 from reeld.core.rows import CheckedRow, Row, parts_of, row_from_blocks, text_row, with_origin, with_parts
-from reeld.core.usual_messages import usual_rows
+from reeld.core.usual_messages import usual_row
 
 # The fields of an element's origin; and the last millisecond of the year 9999, the last that most calendar libraries
 # support.
@@ -129,7 +129,7 @@ def read_element(element: Any) -> tuple[CheckedRow, int, int]:
     origin = None
     if type(element) is dict and not _ORIGIN.isdisjoint(element):
         origin = origin_from(element.get("sent"), element.get("ref"))
-    (usual,) = usual_rows([element], _OF_A_MESSAGE)
+    usual = usual_row(element, _OF_A_MESSAGE)
     made, replaced, numbers = read_carefully(element) if usual is None else (usual, 0, 0)
     return made if origin is None else with_origin(made, origin), replaced, numbers
 

@@ -58,12 +58,13 @@ def test_the_row_is_that_of_the_long_way(elements: list[Any]) -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "é"}, _THOUGHT, _CALL], "provider_metadata": None},
         {"role": "assistant", "content": [_CALL]},
         {"role": "assistant", "content": "hi", "provider_metadata": {"model": "m", "done": True, "why": None}},
+        {"role": "user", "content": "hi", "provider_metadata": {"usage": {"in": {"n": {"m": "x"}}, "out": -1}}},
         {"role": "tool", "content": [_RESULT]},
         {"role": "tool", "content": [_RESULT, {**_RESULT, "tool_call_id": "c2", "is_error": True}]},
     ],
 )
 def test_what_is_usual(message: dict[str, Any]) -> None:
-    """Texts, thoughts, calls and results, with metadata of one level."""
+    """Texts, thoughts, calls and results, with metadata of few levels."""
     assert usual_rows([message], _FIELDS) == [read_carefully(message)[0]]
 
 
@@ -91,7 +92,11 @@ def test_what_is_usual(message: dict[str, Any]) -> None:
         ({"role": "tool", "content": [{**_RESULT, "content": True, "is_error": "no"}]}, False),
         ({"role": "tool", "content": [{**_RESULT, "content": [{"type": "text", "text": "seen"}]}]}, True),
         ({"role": "user", "content": "hi", "provider_metadata": []}, False),
-        ({"role": "user", "content": "hi", "provider_metadata": {"n": 1}}, True),
+        ({"role": "user", "content": "hi", "provider_metadata": {"n": 1 << 60}}, True),
+        ({"role": "user", "content": "hi", "provider_metadata": {"n": 1.5}}, True),
+        ({"role": "user", "content": "hi", "provider_metadata": {"n": [1]}}, True),
+        ({"role": "user", "content": "hi", "provider_metadata": {"a": {"b": {"c": {"d": {}}}}}}, True),
+        ({"role": "user", "content": "hi", "provider_metadata": {"a": {"b": {"c": {"d": 1}}}}}, True),
         ({"role": "user", "content": "hi", "provider_metadata": {1: "one"}}, False),
     ],
 )
