@@ -81,7 +81,8 @@ class Element(NamedTuple):
 
     def text(self, key: str) -> str:
         """Return a field that must be a text."""
-        return require_str(self.value.get(key), self.at(key))
+        value = self.value.get(key)
+        return value if type(value) is str else require_str(value, self.at(key))
 
     def text_or_none(self, key: str) -> str:
         """Return a field that must be a text if it says anything; an empty text if it does not."""

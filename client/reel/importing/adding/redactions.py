@@ -38,12 +38,13 @@ class Redactions:
         # How many messages and records of the source were redacted, as far as it was asked.
         self.count = 0
         agent = target.row.id if target.row else target.origin
-        self._own = _RedactionsOfLog(pipeline, agent, target.log)
+        self._log = target.log
+        self._own = _RedactionsOfLog(pipeline, agent, self._log)
 
     @property
     def are_none(self) -> bool:
         """Whether nothing was redacted."""
-        return not self._own.has_some and not self._of_older
+        return not self._log.is_redacted and not self._of_older
 
     def instead_of(
         self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
@@ -95,11 +96,6 @@ class _RedactionsOfLog:
         self._log = log
         # The events that were read again, by their seqs; few were redacted, or may not have been finished.
         self._events: dict[int, list[Any]] = {}
-
-    @property
-    def has_some(self) -> bool:
-        """Whether words of the log were redacted."""
-        return self._log.is_redacted
 
     def blocks_at(self, place: int) -> list[Json]:
         """Return the blocks that a message has in the log."""

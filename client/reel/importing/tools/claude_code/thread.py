@@ -56,10 +56,9 @@ class Thread:
     def read(self, record: Record) -> list[Step]:
         """Process the next record, and return the steps that are complete."""
         found, meaning = record.found, record.meaning
-        kept = [step for step in (meaning.usage, meaning.kept) if step is not None]
-        if record.unknown and record.kind != "system":  # it stays where it is, also within an answer
+        if record.unknown and meaning.kept is not None and record.kind != "system":
             self.follow(record.uuid, record.parent)
-            return [*kept]
+            return [meaning.kept]  # where it is, also within an answer
         if found.get("subtype") == "compact_boundary":
             return self._compact(record)
         if found.get("isCompactSummary") is True and meaning.said:
@@ -67,7 +66,7 @@ class Thread:
         if meaning.said:
             return [*self._way_to(record), *self._take_messages(record.uuid, meaning)]
         self.follow(record.uuid, record.parent)
-        return self.beside(*kept)
+        return self.beside(*(step for step in (meaning.usage, meaning.kept) if step is not None))
 
     def beside(self, *steps: Step) -> list[Step]:
         """Return steps that are no records of the chain; none yet if they come after an answer that is being read."""
