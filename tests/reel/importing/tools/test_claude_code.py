@@ -342,7 +342,7 @@ def test_any_records(records: list[Any]) -> None:
     said = {""}
 
     for number, record in enumerate(records):
-        for step in session.read_line(record, number):
+        for step in session.read_line(session.prepare(record, number), number):
             said |= check_step(step, said)
     for step in session.end():
         said |= check_step(step, said)
