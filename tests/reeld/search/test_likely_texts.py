@@ -80,3 +80,12 @@ def test_no_text_is_passed_over(reader: sqlite3.Connection, rows: Rows, seed: in
         some = chance.sample([*said], 20)
         found = list(chain.from_iterable(likely_texts(reader, wanted, some)))
         assert having(wanted.patterns, [(event, said[event]) for event in some]) == having(wanted.patterns, found)
+
+
+def test_how_many_are_looked_at_together(reader: sqlite3.Connection, rows: Rows) -> None:
+    """Many short texts are, and long ones are by themselves: what is looked for takes a time that grows with them."""
+    agent = rows.agent(1)
+    some = [rows.event(agent, content=f"tape {'x' * size}") for size in (9, 9, 20_000, 20_000, 9)]
+    together = likely_texts(reader, criteria("/t.pe/"), some)
+
+    assert [some[:3], some[3:]] == [[event for event, _ in texts] for texts in together]
