@@ -91,14 +91,19 @@ def during_the_second(saver: ReelSaver, thread: str, daemon: Daemon) -> tuple[th
     return writing, second
 
 
-async def awaited_during_the_second(saver: ReelSaver, thread: str, daemon: Daemon) -> tuple[asyncio.Task[None], Any]:
-    """Do the same in an event loop."""
+async def awaited_during_the_second(
+    saver: ReelSaver, thread: str, daemon: Daemon, *, cancelled: bool = False
+) -> tuple[asyncio.Task[None], Any]:
+    """Do the same in an event loop; the task may be cancelled meanwhile."""
     arguments, second = following(await saver.aput(*checkpoint(thread, 1)), thread)
     with hanging(daemon):
         putting = asyncio.create_task(saver.aput(*arguments))
         await asyncio.to_thread(until, is_adding)
         writing = asyncio.create_task(saver.aput_writes(second, WRITES, "task"))
         await asyncio.to_thread(until, lambda: is_queued(saver, thread))
+        if cancelled:
+            writing.cancel()
+            await asyncio.sleep(0)
     await putting
     return writing, second
 
@@ -171,6 +176,43 @@ def test_awaited_writes_without_a_next_checkpoint(
     async def step() -> None:
         writing, _ = await awaited_during_the_second(saver, thread, daemon)
         await writing
+
+    asyncio.run(step())
+
+    assert [1, 1, 3, 4] == commands(client, thread)
+
+
+def test_cancelled_writes_are_added(saver: ReelSaver, client: Client, thread: str, daemon: Daemon) -> None:
+    """What a cancelled task had given to the saver, while a checkpoint was added, is there once the task has ended."""
+
+    async def step() -> Any:
+        writing, second = await awaited_during_the_second(saver, thread, daemon, cancelled=True)
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        return second
+
+    second = asyncio.run(step())
+
+    assert [1, 1, 3, 4] == commands(client, thread)
+    found = saver.get_tuple(second)
+    assert found is not None
+    assert [("task", "n", 2)] == found.pending_writes
+
+
+def test_writes_for_which_the_event_loop_waits(saver: ReelSaver, client: Client, thread: str, daemon: Daemon) -> None:
+    """A graph that is invoked in the thread of an event loop adds its writes while that awaits a checkpoint."""
+
+    async def step() -> None:
+        arguments, second = following(await saver.aput(*checkpoint(thread, 1)), thread)
+        with hanging(daemon):
+            putting = asyncio.create_task(saver.aput(*arguments))
+            await asyncio.to_thread(until, is_adding)
+            writing = threading.Thread(target=saver.put_writes, args=(second, WRITES, "task"), daemon=True)
+            writing.start()
+            until(lambda: is_queued(saver, thread))
+        writing.join(PATIENCE)
+        assert not writing.is_alive()
+        await putting
 
     asyncio.run(step())
 

@@ -6,6 +6,7 @@ The modules import LangGraph, and what the integrations share. Begin with :mod:`
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from reel.integrations.frameworks import imported
@@ -149,10 +150,14 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Do what :meth:`put` does."""
-        with announced(self._threads, config):
-            return await self._worker.run(
-                lambda client: self._writer(client).put(config, checkpoint, metadata, new_versions)
-            )
+        with ExitStack() as announcement:
+            announcement.enter_context(announced(self._threads, config))
+
+            def put(client: Client) -> RunnableConfig:
+                with announcement:  # it is over with the checkpoint: the event loop may wait for what is queued
+                    return self._writer(client).put(config, checkpoint, metadata, new_versions)
+
+            return await self._worker.run(put)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -172,8 +177,10 @@ class ReelSaver(BaseCheckpointSaver[Any]):  # type: ignore[misc]
         # Queued right away: a checkpoint that is put in the meantime includes it.
         written = Written(self._threads, self.serde, config, writes, (task_id, task_path))
         try:
-            await written.give_way_to_next(self._worker)
-            await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
+            try:
+                await written.give_way_to_next(self._worker)
+            finally:  # also if it was cancelled: its effect is not in doubt
+                await self._worker.run(lambda client: written.add(Logs(client, self._threads)))
         finally:
             written.withdraw()
 
