@@ -20,7 +20,8 @@ _ALTERNATIVES, _LEVELS = 16, 8
 # The most runs of letters of which one must be there: `(abc|def)ghi` is two.
 _RUNS = 8
 _GROUP = re.compile(r"\?(?:P?<\w+>|[imsU-]*:)")
-_FLAGS = re.compile(r"\?[imsU-]+\)")
+# Flags; RE2 repeats what is before them if they seem to be repeated.
+_FLAGS = re.compile(r"\?[imsU-]+\)(?![*+?{])")
 _REPEATED = re.compile(r"(?:[*+?]|\{(?P<least>\d+)(?:,\d*)?\})\??")
 # A set of characters; a bracket at its beginning is one of them.
 _SET = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)

@@ -64,6 +64,7 @@ def test_expressions_that_engines_read_differently(expression: str) -> None:
         ("(abc)?def", "def"),
         ("(?:abc)+", "abc"),
         ("(?P<x>abc)(?i)def", "abc & def"),
+        ("abc(?i)*def", None),
         ("[abc]def[^]x]ghi", "def & ghi"),
         (r"[[:alpha:]]abc", "abc"),
         (r"\pLabc\x{41}def\x41ghi", "abc & def & ghi"),
