@@ -140,6 +140,7 @@ class TestExpressions:
             ("/x(?=y)/", 3, "invalid perl operator"),
             ("/((a{30}){30}){30}/", 2, "invalid repetition size"),
             ("/(?:[ab]?){900}c/", 2, "too large: it has .* steps"),
+            ("/" + r"\pL" * 333 + "/", 2, "pattern too large - compile failed"),
             (f"/{'(' * 50_000}/", 2, "has 50000 characters"),
             (f"/{'a|' * 25_000}/", 2, "has 50000 characters"),
             (f"has:{'x' * 50_000}", 5, "has 50000 characters"),
