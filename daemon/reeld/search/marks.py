@@ -41,24 +41,24 @@ class Mark(NamedTuple):
     of: int
 
 
-# A folded text, and what returns the place in the original text of a character of it.
-_Folded: TypeAlias = tuple[str, Callable[[int], int]]
+# A folded text, what returns the place in the original text of a character of it, and the other way round.
+_Folded: TypeAlias = tuple[str, Callable[[int], int], Callable[[int], int]]
 
 
 def marks(text: str, sought: Sequence[Sequence[Form]]) -> list[Mark]:
     """Return the matches of several things in a text, each with several forms, in order."""
-    folded, place = _fold(text)
+    folded, origin, place = _fold(text)
     found = [
-        Mark(place(begin), place(end - 1) + 1, number)
+        Mark(begin, end, number)
         for number, forms in enumerate(sought)
         for form in forms
         for begin, end in _matches(folded, form)
     ]
     missing = set(range(len(sought))) - {mark.of for mark in found}
-    names = boundaries(text) if len(folded) == len(text) else []  # where a place is the same in both
+    names = [place(name) for name in boundaries(text)] if missing else []
     if missing and (names or "_" in text or "-" in text):
         found += _in_names(folded, names, {number: sought[number] for number in missing})
-    return sorted(found)
+    return sorted(Mark(origin(begin), origin(end - 1) + 1, number) for begin, end, number in found)
 
 
 def _in_names(folded: str, names: Sequence[int], sought: dict[int, Sequence[Form]]) -> Iterator[Mark]:
@@ -87,11 +87,11 @@ def _across_dividers(form: Form) -> re.Pattern[str]:
 
 def _fold(text: str) -> _Folded:
     if text.isascii():
-        return text.lower(), int
+        return text.lower(), int, int
     folded = text.translate(_folds())
     odd = [found.start() for found in re.finditer(_ODD, folded)]
     if not odd:
-        return folded, int
+        return folded, int, int
     pieces: list[str] = []
     # Where the pieces begin in the folded text, and in the original one.
     begins: list[int] = []
@@ -105,12 +105,16 @@ def _fold(text: str) -> _Folded:
             length += len(piece)
         last = at + 1
 
-    def place(at: int) -> int:
+    def origin(at: int) -> int:
         number = bisect_right(begins, at) - 1
         # A piece with an odd number is one character of the text.
         return origins[number] + (0 if number % 2 else at - begins[number])
 
-    return "".join(pieces), place
+    def place(at: int) -> int:
+        number = bisect_right(origins, at) - 1
+        return begins[number] + at - origins[number]
+
+    return "".join(pieces), origin, place
 
 
 class _Folds(dict[int, str]):

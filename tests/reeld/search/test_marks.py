@@ -21,6 +21,8 @@ TEXTS = st.text() | st.text("aBéß修한ท🎉 _.-/3\u0301\u200dAb", max_size=
         ("请修复auth模块", ("auth",), ["auth"]),
         ("a.b-c", ("b", "c"), ["b-c"]),
         ("getUserName", ("user",), ["User"]),
+        ("⚠\ufe0f ½ getUserName ½", ("user",), ["User"]),
+        ("½½ parseURL", ("url",), ["URL"]),
         ("get_user_name", ("username",), ["user_name"]),
         ("getUserName()", ("getuser",), ["getUser"]),
         ("--dry-run", ("dryrun",), ["dry-run"]),
