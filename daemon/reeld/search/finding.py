@@ -17,7 +17,7 @@ from reeld.search.criteria import Criteria
 from reeld.search.likely_texts import AT_ONCE, likely_texts
 from reeld.search.marks import marks
 from reeld.search.patterns import Pattern, having
-from reeld.search.planning import Plan
+from reeld.search.planning import Plan, to_match
 from reeld.search.scores import Ranked
 from reeld.search.snippets import SIZE, Wanted, score, snippet
 from reeld.search.texts import text_of
@@ -247,7 +247,11 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 **({"text": said} if look.whole else {}),
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
-                **(_rank(look.ranked, event_id, has) if look.ranked else {"score": score(text, look.wanted)}),
+                **(
+                    _rank(connection, look.ranked, event_id, has)
+                    if look.ranked
+                    else {"score": score(text, look.wanted)}
+                ),
             }
         )
         room -= len(said) if look.whole else 0
@@ -263,10 +267,12 @@ def _marked_in(text: str, look: Look) -> frozenset[int]:
     return frozenset([*had, *(mark.of for mark in marks(text, [each.forms for each in look.wanted]))])
 
 
-def _rank(ranked: RankedHits, event: int, has: Collection[int]) -> dict[str, Any]:
-    """Return the score of a hit, and what it lacks."""
-    hit = ranked.hits[event]
-    lacking = ranked.plan.lacking(hit.found, has)
+def _rank(connection: sqlite3.Connection, ranked: RankedHits, event: int, marked: Collection[int]) -> dict[str, Any]:
+    """Return the score of a hit, and what it lacks: something common may be there that is not marked."""
+    hit, plan = ranked.hits[event], ranked.plan
+    unmarked = [(number, each) for number, each in enumerate(plan.common, len(plan.ranking)) if number not in marked]
+    others = [number for number, each in unmarked if volumes.is_match(connection, event, to_match(each.forms))]
+    lacking = plan.lacking(hit.found, {*marked, *others})
     return {"score": hit.score, **({"without": lacking} if lacking else {})}
 
 

@@ -210,6 +210,13 @@ def count(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Do
     )
 
 
+def is_match(connection: sqlite3.Connection, event: int, match: str) -> bool:
+    """Return whether an event has what an expression of FTS5 finds."""
+    table = f"volume_{down_from(connection, event + 1)[0].number}"
+    query = f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?)"  # noqa: S608 - ours
+    return bool(connection.execute(query, (match, event)).fetchone()[0])
+
+
 def has_any(connection: sqlite3.Connection, volume: Volume, condition: Condition) -> bool:
     """Return whether a condition is true of any event of a volume."""
     query = f"SELECT EXISTS (SELECT 1 FROM facts WHERE {condition.sql} AND event >= ? AND event < ?)"  # noqa: S608 - ours

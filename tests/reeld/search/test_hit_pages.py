@@ -153,6 +153,18 @@ async def test_a_word_that_most_events_have(tmp_path: Path, monkeypatch: pytest.
         assert [[0, 5], [6, 10]] == page.hits[-1]["matches"]
 
 
+@pytest.mark.parametrize(("word", "text"), [("tape", "tapes " * 1000 + "tape"), ("\ud0c4", "\u1110\u1161\u11ab")])
+async def test_a_common_word_that_is_not_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, text: str
+) -> None:
+    """A hit does not lack it, though it is not looked for behind many others, or is written in another way."""
+    monkeypatch.setattr(planning, "MOST_EVENTS", 2)
+    with closing(filled(tmp_path, ["cards", *[word] * 9, f"cards deck {text}"])) as said:
+        page = await best(said, f"cards deck {word}")
+
+        assert [(10, None)] == [(said.events.index(hit["id"]), hit.get("without")) for hit in page.hits]
+
+
 @pytest.mark.parametrize("thinking", [True, False])
 async def test_what_is_only_in_thinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, thinking: bool) -> None:
     """A hit that has something where it is not shown says so, and does not lack it."""
