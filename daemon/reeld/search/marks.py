@@ -98,10 +98,10 @@ def _fold(text: str) -> _Folded:
     origins: list[int] = []
     length = last = 0
     for at in [*odd, len(text)]:
-        for piece, origin in ((folded[last:at], last), (folded_character(text[at : at + 1]).strip(), at)):
+        for piece, begin in ((folded[last:at], last), (folded_character(text[at : at + 1]).strip(), at)):
             pieces.append(piece)
             begins.append(length)
-            origins.append(origin)
+            origins.append(begin)
             length += len(piece)
         last = at + 1
 
