@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from reeld.search.attached_log import log_of
 from reeld.search.criteria import Criteria
 from reeld.search.patterns import Pattern
-from reeld.search.texts import IS_CONTENT, text_of
+from reeld.search.texts import IS_CONTENT, MAX_BLOCK, text_of
 from reeld.search.volumes import Condition
 from reeld.store.connection import Numbers
 
-# The most events that are looked at in one step: of so many short rows, one text is made.
+# The most events that are looked at in one step. One text is made of those that have so few bytes that it is no longer
+# than that of a large block: an expression may take 0.2 s for it, in which the connection answers nobody else.
 AT_ONCE = 256
+_JOINED = MAX_BLOCK // AT_ONCE
 # Texts that are looked at together, of so many characters.
 _TOGETHER, _CHARACTERS = 64, 1 << 15
 # Texts that are read together: a server answers once for all of them. They may have a megabyte each, but for those of
@@ -65,7 +67,7 @@ def _only(patterns: Sequence[Pattern]) -> Pattern | None:
 
 def _likely(connection: sqlite3.Connection, pattern: Pattern, events: Sequence[int]) -> Sequence[int]:
     """Return events of which one may have a pattern; without those that have not, if that is all."""
-    values = _SHORT, _SHORT, Numbers(sorted(events))
+    values = _JOINED, _JOINED, Numbers(sorted(events))
     joined, others = log_of(connection).execute(_JOIN, values).fetchone()
     if joined is not None and pattern.is_in(joined):
         return events

@@ -9,8 +9,11 @@ from itertools import chain
 
 import pytest
 
-from reeld.search.likely_texts import likely_texts
-from reeld.search.patterns import having
+from reeld.search.criteria import Criteria
+from reeld.search.likely_texts import AT_ONCE, likely_texts
+from reeld.search.patterns import Pattern, having
+from reeld.search.query import Query
+from reeld.search.texts import MAX_BLOCK
 from tests.reeld.search.indexes import opened
 from tests.reeld.search.test_trigrams import criteria
 from tests.reeld.store.rows import Rows
@@ -89,3 +92,20 @@ def test_how_many_are_looked_at_together(reader: sqlite3.Connection, rows: Rows)
     together = likely_texts(reader, criteria("/t.pe/"), some)
 
     assert [some[:3], some[3:]] == [[event for event, _ in texts] for texts in together]
+
+
+def test_how_much_is_looked_through_at_once(reader: sqlite3.Connection, rows: Rows) -> None:
+    """However long rows are, an expression has little to look through before others are answered."""
+    sizes: list[int] = []
+
+    def matches(text: str) -> Iterator[tuple[int, int]]:
+        sizes.append(len(text))
+        return iter(())
+
+    agent, wanted = rows.agent(1), Criteria(Query(), patterns=(Pattern(matches),))
+    some = [rows.event(agent, content="x" * (900 + number)) for number in range(AT_ONCE)]
+    for texts in likely_texts(reader, wanted, some):
+        assert [] == having(wanted.patterns, texts)
+
+    assert sum(sizes) >= sum(range(900, 900 + AT_ONCE))
+    assert max(sizes) < MAX_BLOCK
