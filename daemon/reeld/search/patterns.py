@@ -143,8 +143,9 @@ def _pieces(piece: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lower(text: str) -> str:
-    """Return a text in lower case, with as many characters, and with one sigma."""
-    return text.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
+    """Return a text in lower case, with as many characters, one sigma, no long s, and the mu of Greek for micro."""
+    lower = text.replace("\u0130", "i").lower()
+    return lower.replace("\u03c2", "\u03c3").replace("\u017f", "s").replace("\u00b5", "\u03bc")
 
 
 def _expression(typed: TypedPattern) -> Any:

@@ -48,6 +48,8 @@ def test_words_beside_a_pattern() -> None:
         ("has:ř", "PŘÍ", [(1, 2)]),
         ("/tape deck/", "a Tape Deck", [(2, 11)]),
         ("has:ΟΔΟΣ", "\u0130 οδος", [(2, 6)]),
+        ("has:5\u00b5s", "5ms, 5\u03bcs", [(5, 8)]),
+        ("/5\u03bcs/", "5\u00b5\u017f", [(0, 3)]),
     ],
 )
 def test_pieces_of_text(query: str, text: str, expected: list[tuple[int, int]]) -> None:
