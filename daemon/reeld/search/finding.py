@@ -111,9 +111,7 @@ def checked(
     kept: list[int] = []
     for begin in range(0, len(events), AT_ONCE):
         some = events[begin : begin + AT_ONCE]
-        for together in (
-            likely_texts(connection, wanted, some) if wanted.patterns else ([(event, "")] for event in some)
-        ):
+        for together in likely_texts(connection, wanted, some):
             for event in having(wanted.patterns, together):
                 try:
                     if _is_wanted(connection, wanted, event, paths, ends):
