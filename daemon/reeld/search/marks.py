@@ -58,7 +58,8 @@ def marks(text: str, sought: Sequence[Sequence[Form]]) -> list[Mark]:
     names = [place(name) for name in boundaries(text)] if missing else []
     if missing and (names or "_" in text or "-" in text):
         found += _in_names(folded, names, {number: sought[number] for number in missing})
-    return sorted(Mark(origin(begin), origin(end - 1) + 1, number) for begin, end, number in found)
+    # What folds to nothing belongs to the character before it, and what folds to several is one.
+    return sorted(Mark(origin(begin), max(origin(end - 1) + 1, origin(end)), number) for begin, end, number in found)
 
 
 def _in_names(folded: str, names: Sequence[int], sought: dict[int, Sequence[Form]]) -> Iterator[Mark]:

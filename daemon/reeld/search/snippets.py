@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from unicodedata import category
 
 from reel.base.light_typing import NamedTuple
 from reeld.search.marks import Form, Mark, marks
@@ -12,6 +13,9 @@ SIZE = 240
 _BEFORE = 1 / 4
 # How much a further match of the same word counts, beside the first.
 _AGAIN = 0.1
+# What joins emoji, and that with the tones of skin.
+_JOINER = "\u200d"
+_MORE = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 # How quickly further matches of a term lose weight, and the length of an average text in characters.
 _SATURATION = 1.2
 _USUAL = 1000
@@ -62,13 +66,21 @@ def snippet(
     )
     weights = [*(each.weight for each in wanted), *(1.0 for _ in others)]
     before = int(size * _BEFORE)
-    begin = max(0, _best(found, weights, size - before) - before)
+    best = _best(found, weights, size - before)
+    begin = max(0, best - before)
     if begin and (space := text.find(" ", begin, begin + before)) > 0:
         begin = space + 1
+    begin = next((at for at in range(begin, best) if _divides(text, at)), begin)
     end = min(len(text), begin + size)
+    end = next((at for at in range(end, begin, -1) if _divides(text, at)), end)
     inside = ((max(mark.begin, begin), min(mark.end, end)) for mark in found)
     matches = [(a - begin, b - begin) for a, b in _merged(inside) if a < b]
     return Snippet(text[begin:end], matches, frozenset(mark.of for mark in found))
+
+
+def _divides(text: str, at: int) -> bool:
+    """Return whether a text may be cut at a place: accents, and the parts of an emoji, stay where they belong."""
+    return at in {0, len(text)} or not (text[at - 1] == _JOINER or text[at] in _MORE or category(text[at])[0] == "M")
 
 
 def _best(found: Sequence[Mark], weights: Sequence[float], size: int) -> int:

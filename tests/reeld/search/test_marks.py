@@ -17,6 +17,8 @@ TEXTS = st.text() | st.text("aBéß修한ท🎉 _.-/3\u0301\u200dAb", max_size=
         ("die Größe zählt", ("grosse",), ["Größe"]),
         ("Straße ßß Größe", ("grosse",), ["Größe"]),
         ("e\u0301te\u0301 ici", ("ici",), ["ici"]),
+        ("e\u0301te\u0301 ici", ("ete",), ["e\u0301te\u0301"]),
+        ("5 ½", ("1",), ["½"]),
         ("请修复auth模块", ("修", "复"), ["修复"]),
         ("请修复auth模块", ("auth",), ["auth"]),
         ("a.b-c", ("b", "c"), ["b-c"]),

@@ -54,6 +54,20 @@ def test_what_a_text_has(size: int) -> None:
     assert found.text.startswith("tape")
 
 
+@pytest.mark.parametrize(
+    "character", ["a\u0301", "\U0001f44d\U0001f3fd", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\u26a0\ufe0f"]
+)
+@pytest.mark.parametrize("size", range(20, 40))
+def test_no_character_is_cut(character: str, size: int) -> None:
+    """A snippet begins and ends with whole characters, as people see them, and has the match."""
+    found = snippet(f"{character * 50}-tape-{character * 50}", wanted_of(parse_query("tape").terms), size)
+    before, behind = found.text.split("-tape-")
+
+    assert [(len(before) + 1, len(before) + 5)] == found.matches
+    assert {before, behind} == {character * (len(text) // len(character)) for text in (before, behind)}
+    assert size - 2 * len(character) < len(found.text) <= size
+
+
 def test_score() -> None:
     """A short text with more matches is better than a long one with fewer."""
     terms = wanted_of(parse_query("tape deck").terms)
