@@ -92,6 +92,27 @@ def test_responses_in_another_order(script: Script) -> None:
     assert [1, 2, 3] == heads
 
 
+def test_a_response_that_cannot_be_read(script: Script) -> None:
+    """Those behind it reach their receivers, and nobody waits for what has arrived."""
+
+    def answer(line: Line) -> None:
+        line.answer(HELLO)
+        asked = [line.take() for _ in range(3)]
+        answers = [line.framing.answer(each.id, reply) for each, reply in zip(asked, ({}, ADDED, ADDED), strict=True)]
+        line.socket.sendall(b"".join(answers))
+
+    script.play(answer)
+    heads: list[int] = []
+    with Pipeline(Client(script.path)) as pipeline:
+        for text in ("1", "2", "3"):
+            pipeline.submit(requests.add("demo", text), lambda reply: heads.append(reply.head))
+        with pytest.raises(TypeError):
+            pipeline.drain()
+        pipeline.drain()
+
+    assert [2, 2] == heads
+
+
 def test_commands_in_flight_when_the_daemon_is_killed(daemon: Daemon) -> None:
     """Each is carried out once, and its reply is the one that it had."""
     heads: list[int] = []

@@ -123,8 +123,8 @@ class Pipeline(Methods):
         # The newest connection, and the id of the newest request that was sent on it.
         self._connection: Connection | None = None
         self._sent = 0
-        # Replies that their receivers have not got, by the ids of their requests.
-        self._replies: dict[int, tuple[Taker, Any]] = {}
+        # Responses that their receivers have not got, by the ids of their requests; each with the error, if it is one.
+        self._responses: dict[int, tuple[_Unanswered, Response, ReelError | None]] = {}
 
     @property
     def _turn(self) -> AbstractContextManager[object]:
@@ -221,17 +221,17 @@ class Pipeline(Methods):
         self._deliver()
 
     def _deliver(self) -> None:
-        """Hand over replies in the order of their requests.
+        """Hand over replies in the order of their requests. One that cannot be read is in the way of no other.
 
         Responses may come in another order: that to a command which is sent again needs a look into the log for its
         key, and later ones may not.
         """
-        while self._replies:
-            number = min(self._replies)  # again each time: a receiver may make calls
+        while self._responses:
+            number = min(self._responses)  # again each time: a receiver may make calls
             if number > next(iter(self._unanswered), self._number):
                 return
-            take, reply = self._replies.pop(number)
-            take(reply)
+            asked, response, error = self._responses.pop(number)
+            asked.take(error or asked.read(response.result))
 
     def _answer(self, response: Response) -> None:
         """Take a response; what a daemon that is stopping has not carried out is sent again."""
@@ -240,4 +240,4 @@ class Pipeline(Methods):
             raise error
         number = response.id
         if type(number) is int and (unanswered := self._unanswered.pop(number, None)) is not None:
-            self._replies[number] = unanswered.take, error or unanswered.read(response.result)
+            self._responses[number] = unanswered, response, error
