@@ -32,6 +32,8 @@ _MARKED, _MARKING = 1000, 0.02
 _SHOWN = 60
 # What may stand for the beginning or the end of a text. Nearly all others are sets: `[^a]`.
 _ENDS = re.compile(r"(?<!\[)\^|\\\[\^|\$|\\[AzZ]")
+# A byte: the places of its matches are none of a text.
+_BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\C)")
 _IS_PLAIN = re.compile(r"[\w\s/\"'#%&,:;<=>@`~!-]*")
 
 
@@ -159,6 +161,8 @@ def _expression(typed: TypedPattern) -> Any:
             at=typed.at,
             candidates=True,
         ) from None
+    if (byte := _BYTE.search(typed.text)) is not None:
+        raise _refused(typed, "has a byte, which may be a part of a character only", part=byte[1])
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     options.never_capture, options.max_mem = True, _MEMORY

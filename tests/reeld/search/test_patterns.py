@@ -70,6 +70,7 @@ def test_pieces_of_text(query: str, text: str, expected: list[tuple[int, int]]) 
         (r"/x|[]^]?b/", [1, 2]),
         (r"/\bb\b/", [1, 2]),
         (r"/\Bb/", []),
+        (r"/\\C/", []),
         ("-/b/", [0]),
         ("has:a", [0, 2]),
     ],
@@ -138,6 +139,7 @@ class TestExpressions:
         [
             ("tape /a(b/", 7, r"missing \)"),
             ("/a[z-b]/", 4, "invalid character class range, at character 4 of the query: z-b"),
+            (r"/ab\C/", 4, r"has a byte, .* at character 4 of the query: \\C"),
             (r"/(a)\1/", 5, "invalid escape sequence"),
             ("/x(?=y)/", 3, "invalid perl operator"),
             ("/((a{30}){30}){30}/", 2, "invalid repetition size"),
