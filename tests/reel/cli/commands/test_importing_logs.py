@@ -176,6 +176,25 @@ def test_a_damaged_log(reel: Reel, client: Client, there: Client, name: str, tmp
     )
 
 
+@pytest.mark.parametrize("is_redacted", [False, True])
+def test_a_damaged_time(
+    reel: Reel, client: Client, there: Client, name: str, tmp_path: Path, *, is_redacted: bool
+) -> None:
+    """An event of which the log does not tell the time is known at the next import, whatever time it got here."""
+    path, lines = exported(reel, client, name, tmp_path)
+    lines[3] = json.dumps({**json.loads(lines[3]), "time": "noon"})
+    path.write_text("\n".join(lines))
+    command = "import", "reel", str(path), "--socket", there.path
+    reel(*command)
+    if is_redacted:
+        there.redact(name, text="one")
+    path.write_text("\n".join([*lines, ""]))
+
+    reel(*command)
+
+    assert [name] == [row.name for row in there.iter_agents(name)]
+
+
 @pytest.mark.parametrize("first", ['{"reel":2,"agent":{}}', '{"role":"user"}', "["])
 def test_what_is_not_a_log(reel: Reel, there: Client, tmp_path: Path, first: str) -> None:
     """A file of a later version, or of something else, is refused with its name and line."""
