@@ -7,8 +7,8 @@ MB of memory, so it runs only while much is written.
 It is :mod:`subprocess`, by way of anyio. :mod:`multiprocessing` would start a second process, which watches the first.
 
 Jobs never overlap. To run one, or to write the index in another way, a task must have the turn of
-:class:`reeld.search.service.Search`. The process has no transaction between two jobs. Nothing is lost if it dies: a job
-is a transaction, and is done again.
+:class:`reeld.search.service.Search`. The process has no transaction between two jobs. Nothing is lost if it dies: what
+a job writes says how far it came, in the same transaction, and the rest is done again.
 """
 
 import logging
