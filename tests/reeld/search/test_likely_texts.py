@@ -109,3 +109,15 @@ def test_how_much_is_looked_through_at_once(reader: sqlite3.Connection, rows: Ro
 
     assert sum(sizes) >= sum(range(900, 900 + AT_ONCE))
     assert max(sizes) < MAX_BLOCK
+
+
+def test_what_is_erased_meanwhile(reader: sqlite3.Connection, rows: Rows) -> None:
+    """Texts that are gone when they are to be read are passed over."""
+    agent = rows.agent(1)
+    some = [rows.event(agent, content="tape " * 500) for _ in range(20)]
+    together = likely_texts(reader, criteria("/t.pe/"), some)
+    first = next(together)
+    rows.unlock()
+    rows.connection.execute("DELETE FROM events")
+
+    assert some[:16] == [event for event, _ in chain(first, *together)]

@@ -54,6 +54,14 @@ def test_what_a_text_has(size: int) -> None:
     assert found.text.startswith("tape")
 
 
+def test_a_match_that_is_longer_than_a_snippet() -> None:
+    """It is worth nothing beside one that fits, and is cut where nothing else is found."""
+    wanted = wanted_of(parse_query("tape").terms)
+
+    assert [(0, 4)] == snippet(f"{'x' * 40} tape", wanted, 12, [[(0, 40)]]).matches[-1:]
+    assert [(0, 12)] == snippet("x" * 40, wanted, 12, [[(0, 40)]]).matches
+
+
 @pytest.mark.parametrize(
     "character", ["a\u0301", "\U0001f44d\U0001f3fd", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\u26a0\ufe0f"]
 )
