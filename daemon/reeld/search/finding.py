@@ -15,7 +15,7 @@ from reeld.search.attached_log import log_of
 from reeld.search.candidates import Candidates
 from reeld.search.criteria import Criteria
 from reeld.search.likely_texts import AT_ONCE, likely_texts
-from reeld.search.marks import marks
+from reeld.search.marks import are_all, marks
 from reeld.search.patterns import Pattern, having
 from reeld.search.planning import Plan, to_match
 from reeld.search.scores import Ranked
@@ -246,7 +246,7 @@ def shown(connection: sqlite3.Connection, look: Look, paths: "Paths", events: Se
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
                 **(
-                    _rank(connection, look.ranked, event_id, has)
+                    _rank(connection, look.ranked, event_id, text, has)
                     if look.ranked
                     else {"score": score(text, look.wanted)}
                 ),
@@ -265,12 +265,19 @@ def _marked_in(text: str, look: Look) -> frozenset[int]:
     return frozenset([*had, *(mark.of for mark in marks(text, [each.forms for each in look.wanted]))])
 
 
-def _rank(connection: sqlite3.Connection, ranked: RankedHits, event: int, marked: Collection[int]) -> dict[str, Any]:
-    """Return the score of a hit, and what it lacks: something common may be there that is not marked."""
+def _rank(
+    connection: sqlite3.Connection, ranked: RankedHits, event: int, text: str, has: Collection[int]
+) -> dict[str, Any]:
+    """Return the score of a hit with a text, and what it lacks: what is common may be there, and not marked."""
     hit, plan = ranked.hits[event], ranked.plan
-    unmarked = [(number, each) for number, each in enumerate(plan.common, len(plan.ranking)) if number not in marked]
-    others = [number for number, each in unmarked if volumes.is_match(connection, event, to_match(each.forms))]
-    lacking = plan.lacking(hit.found, {*marked, *others})
+    if not are_all(text):
+        common = enumerate(plan.common, len(plan.ranking))
+        has = {
+            number
+            for number, each in common
+            if number in has or volumes.is_match(connection, event, to_match(each.forms))
+        }
+    lacking = plan.lacking(hit.found, has)
     return {"score": hit.score, **({"without": lacking} if lacking else {})}
 
 

@@ -62,6 +62,11 @@ def marks(text: str, sought: Sequence[Sequence[Form]]) -> list[Mark]:
     return sorted(Mark(origin(begin), max(origin(end - 1) + 1, origin(end)), number) for begin, end, number in found)
 
 
+def are_all(text: str) -> bool:
+    """Return whether all words that the index finds in a text are marked, as it is short and has no letters to fold."""
+    return len(text) < _MOST and text.isascii()
+
+
 def _in_names(folded: str, names: Sequence[int], sought: dict[int, Sequence[Form]]) -> Iterator[Mark]:
     """Yield the matches of words that are parts of names, or several parts without what divides them."""
     pieces = [folded[begin:end] for begin, end in zip([0, *names], [*names, len(folded)], strict=True)]
