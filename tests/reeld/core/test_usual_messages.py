@@ -47,7 +47,7 @@ def test_the_row_is_that_of_the_long_way(elements: list[Any]) -> None:
     """What has a row at once has the same if it is read carefully, and nothing in it is altered."""
     for element, row in zip(elements, usual_rows(elements, _FIELDS), strict=True):
         if row is not None:
-            assert read_carefully(element) == (row, 0, 0)
+            assert (row, 0, 0) == read_carefully(element)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_is_usual(message: dict[str, Any]) -> None:
 )
 def test_what_is_read_carefully(message: Any, is_valid: bool) -> None:
     """Whatever is more than that, and whatever is wrong."""
-    assert usual_rows([message], _FIELDS) == [None]
+    assert [None] == usual_rows([message], _FIELDS)
     if is_valid:
         read_carefully(message)
     else:
