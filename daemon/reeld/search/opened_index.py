@@ -89,7 +89,7 @@ class OpenedIndex:
 async def open_index(
     store: Store, path: str, database: str | OpenLog, described: Described
 ) -> AsyncIterator[OpenedIndex]:
-    """Open an index until the block ends; if there is none, an empty one.
+    """Keep an index open for the block; create an empty one if the file is missing.
 
     Args:
         store: the store of the log.

@@ -5,7 +5,7 @@ continuing an existing conversation are the same operation: the next message is 
 replaces what follows that. All of it remains in the log.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +96,16 @@ class Conversation:
 
     def take(self, step: Step) -> None:
         """Process the next step; none after something was refused."""
+        self._unless_it_failed(self._take, step)
+
+    def _unless_it_failed(self, go_on: Callable[..., None], *given: Step) -> None:
+        """Go on, unless something that was sent was refused: then the log is not what is known of it."""
         if self.writer.failure is None:
             try:
-                self._take(step)
+                go_on(*given)
             except ReelError as error:
-                self._require_failure(error)
-
-    def _require_failure(self, error: ReelError) -> None:
-        """Raise an error, unless it is that something was refused: then the log is not what is known of it."""
-        if error is not self.writer.failure:
-            raise error
+                if error is not self.writer.failure:
+                    raise
 
     def _take(self, step: Step) -> None:
         match step:
@@ -134,11 +134,7 @@ class Conversation:
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
-        if self.writer.failure is None:
-            try:
-                self._finish()
-            except ReelError as error:
-                self._require_failure(error)
+        self._unless_it_failed(self._finish)
 
     def _finish(self) -> None:
         if self._target.is_fork and self._at is not None:

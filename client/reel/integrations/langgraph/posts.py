@@ -21,7 +21,7 @@ class Post:
     Args:
         data: the content of the record.
         left: returns the content that is left of it if the thread is deleted before it is added.
-        after: the number of the checkpoint that is being added now; 0 if there is none.
+        after: the number of the checkpoint in progress, or 0.
     """
 
     __slots__ = ("after", "data", "is_added", "left", "record")
@@ -102,7 +102,7 @@ class Posts:
         return post.is_added or self._begun > post.after
 
     def leave_to_next(self, post: Post) -> None:
-        """Leave a record to the next checkpoint, if it begins soon, and wait until it is over.
+        """Leave a record to the next checkpoint, if one begins soon, and wait until that is over.
 
         The lock of the thread must not be held: checkpoints wait for it.
         """
