@@ -206,6 +206,22 @@ def test_what_is_no_longer_sent(daemon: Daemon, client: Client, session: str) ->
         assert ["We counted to three.", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
 
 
+def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, session: str) -> None:
+    """The framework does not wait for that number; for a value of the state it does. Both are stored."""
+    window = {"conversation_manager": SlidingWindowConversationManager(4)}
+    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(4)), **window)
+    for number in range(3):
+        first(f"q{number}")
+    assert _MADE[-1]._posted._posted is not None
+    first.state.set("mood", "glad")
+    first("q3")
+
+    assert ["q2", "a2", "q3", "a3"] == texts(agent_of(daemon, session, **window))
+    by_key = {found.key: found.value for found in client.state(name_of(session)).values}
+    assert "glad" == by_key["mood"]
+    assert 4 == by_key["strands:agent"]["conversation_manager_state"]["removed_message_count"]
+
+
 def test_numbers() -> None:
     """Numbers rise and stay; what others add before a message is right below it."""
     assert [0, 1, 2] == _numbers([0, 1, 2])

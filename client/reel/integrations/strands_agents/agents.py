@@ -18,7 +18,9 @@ from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
+from reel.integrations.posted import Posted
 from reel.integrations.strands_agents.known_values import KnownValues, text_of, values_of
+from reel.replies import Added
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client
 
@@ -115,10 +117,14 @@ def write_agent(
     given: SessionAgent,
     before: Mapping[str, str] | None,
     stored: KnownValues,
+    posted: Posted,
     *,
     create: bool,
 ) -> None:
     """Store an agent, and of its state what this process has changed; nothing if nothing but the time is new.
+
+    How many messages the framework's window leaves out changes in each turn once it is full. If nothing else is new,
+    that is only posted: with an older number, the next process reads more messages, and leaves them out again.
 
     Args:
         client: writes.
@@ -127,6 +133,7 @@ def write_agent(
         before: the state that this process has read or stored last, as :func:`texts_of` returns it; ``None`` if it has
             done neither. What others have set since stays.
         stored: what is stored.
+        posted: what was sent, and is not waited for.
         create: whether the framework creates it; a conversation that others have begun goes on.
 
     Raises:
@@ -149,8 +156,22 @@ def write_agent(
     changes = _changes(texts, {key: text_of(value) for key, value in values.items()}, before)
     if changes:
         new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
-        added = client.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
-        stored.note(client, agent.name, added, changes)
+        command = requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
+
+        def note(added: Added) -> None:
+            stored.note(client, agent.name, added, changes)
+
+        if not create and [*changes] == [_AGENT] and _without_count(record) == _without_count(made):
+            posted.post(client, command, note)
+        else:
+            note(client.call(command))
+
+
+def _without_count(record: Any) -> Any:
+    """Return what the framework stores of an agent, without its time and how many messages its window leaves out."""
+    if not isinstance(record, dict) or not isinstance(window := record.get("conversation_manager_state"), dict):
+        return record
+    return {**record, "updated_at": None, "conversation_manager_state": {**window, "removed_message_count": None}}
 
 
 def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[str, str] | None) -> _Changes:

@@ -23,6 +23,7 @@ from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.naming import Named, named
 from reel.integrations.newest import Newest
+from reel.integrations.posted import Posted
 from reel.integrations.strands_agents import agents
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
@@ -68,6 +69,8 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._states = Newest[str, dict[str, str]](_MOST_STATES)
         # What is stored of it now, as far as that is known.
         self._stored = KnownValues(_MOST_STATES)
+        # The newest command, if it was not waited for.
+        self._posted = Posted()
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -132,7 +135,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             except NotFound:
                 return
             if agents.read_agent(client, agent.name) is None:
-                agents.write_agent(client, agent, session_agent, {}, self._stored, create=True)
+                agents.write_agent(client, agent, session_agent, {}, self._stored, self._posted, create=True)
 
         self._run(adopt)
 
@@ -222,11 +225,13 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
+        self._posted.drop()
         self._worker.close()
 
     def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
         known = {} if create else self._states.get(agent.name)
-        self._run(lambda client: agents.write_agent(client, agent, given, known, self._stored, create=create))
+        stored, posted = self._stored, self._posted
+        self._run(lambda client: agents.write_agent(client, agent, given, known, stored, posted, create=create))
         self._remember(agent.name, given)
 
     def _remember(self, name: str, found: SessionAgent) -> None:
@@ -248,8 +253,12 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         return self._run(read)
 
     def _run(self, work: Callable[[Client], R]) -> R:
+        def settled(client: Client) -> R:
+            self._posted.settle(client)
+            return work(client)
+
         with _as_theirs():
-            return self._worker.run_here(work)
+            return self._worker.run_here(settled)
 
 
 @contextmanager
