@@ -138,7 +138,7 @@ def _outcome(job: Job[T], connection: Any) -> T | BaseException:
 
 @asynccontextmanager
 async def open_database(
-    bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool
+    bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool, is_open: bool = False
 ) -> AsyncIterator[ConnectionThread]:
     """Open a connection until the block ends.
 
@@ -147,8 +147,9 @@ async def open_database(
         path: the file; a writer creates it if it is missing, for its owner only.
         setup: the first job.
         readonly: whether it only reads.
+        is_open: whether this process has the file open already: to close a descriptor of it would end SQLite's locks.
     """
-    if not readonly:
+    if not (readonly or is_open):
         _keep_to_owner(path)
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await bridge.call(_connect, uri_of(path, "ro" if readonly else "rw"))

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,9 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
             # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
-            # connection, because a backup takes long and nothing should wait behind it.
-            opened = open_database(bridge, path, prepare_copier, readonly=True)
+            # connection, because a backup takes long and nothing should wait behind it. It copies the WAL as well.
+            setup = partial(_prepare_copier, copies=await database.run(attrgetter("copies")))
+            opened = open_database(bridge, path, setup, readonly=False, is_open=True)
             copier = await stack.enter_async_context(opened)
             guard = stack.enter_context(closing(open_guard(path)))
         presence.look()
@@ -78,6 +80,12 @@ def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, pa
     presence.require_locked(opened)
     connection.copies = WalCopies(path, opened)  # type: ignore[attr-defined]  # it is one of connection_thread's
     prepare(connection, path, durability)
+
+
+def _prepare_copier(connection: sqlite3.Connection, copies: WalCopies) -> None:
+    """Prepare the connection that copies the file for backups, and the WAL while the first connection commits."""
+    connection.copies = copies  # type: ignore[attr-defined]  # as above
+    prepare_copier(connection)
 
 
 def _begin(connection: Any, path: str) -> tuple[Recovered, EventWriter, int]:

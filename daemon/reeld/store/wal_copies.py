@@ -9,10 +9,14 @@ before the power fails. The same goes for the WAL, if its own sync fails: commit
 So after a failure, the WAL is first written again. Then SQLite copies it to its end. Now the file has the newest frame
 of each page, also if another program has copied some of them. So to copy these frames once more changes nothing that
 anybody reads. Only after that may the WAL begin anew.
+
+Two connections make checkpoints, in two threads: the one that commits, and one beside it that copies while it commits.
+They take turns, so that what one does after a failure is not disturbed by the other.
 """
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,7 +29,7 @@ _PIECE = 1 << 20
 
 
 class WalCopies:
-    """Makes the checkpoints of one connection.
+    """Makes the checkpoints of this process.
 
     Args:
         path: the database.
@@ -39,12 +43,32 @@ class WalCopies:
         self.is_in_doubt = False
         # Whether the WAL itself was not written again since.
         self._is_wal_in_doubt = False
+        self._turn = threading.Lock()
+
+    def copy_ahead(self, connection: sqlite3.Connection) -> None:
+        """Copy the WAL, and sync the file, while another connection commits; after a failure that one has to do it.
+
+        SQLite does not sync the file if there was a commit meanwhile.
+
+        Raises:
+            OSError: it failed.
+            sqlite3.Error: the same.
+        """
+        with self._turn:
+            if self.is_in_doubt:
+                return
+            self._checkpoint(connection, _PASSIVE)
+            try:
+                sync_descriptor(self._descriptor)
+            except OSError:
+                self.is_in_doubt = self._is_wal_in_doubt = True
+                raise
 
     def run(self, connection: sqlite3.Connection, statement: str) -> tuple[int, int, int]:
         """Make a checkpoint; first write and copy again what may have been lost.
 
         Args:
-            connection: the connection.
+            connection: the one that commits.
             statement: the statement that makes it.
 
         Returns:
@@ -53,6 +77,10 @@ class WalCopies:
         Raises:
             sqlite3.Error: it failed.
         """
+        with self._turn:
+            return self._run(connection, statement)
+
+    def _run(self, connection: sqlite3.Connection, statement: str) -> tuple[int, int, int]:
         if self.is_in_doubt:
             try:
                 kept = self._run_in_doubt(connection)

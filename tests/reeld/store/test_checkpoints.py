@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from operator import attrgetter
 from pathlib import Path
 
 import anyio
@@ -14,7 +15,7 @@ from reeld.store.store import Store
 from reeld.store.transactions import Outcome
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
-from tests.reeld.store.making import event, made, pragma, query, said, size, write
+from tests.reeld.store.making import content, event, made, pragma, query, said, size, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.file]
 
@@ -25,6 +26,13 @@ def never_lengthened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_IN_USE", 1 << 60)
 
 
+async def copied_ahead(store: Store) -> None:
+    """Wait until the WAL is not being copied while others commit."""
+    copier = store.engine.copier
+    assert copier is not None
+    await copier.run(lambda _: None)
+
+
 @pytest.mark.usefixtures("never_lengthened")
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
@@ -33,6 +41,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
         await write(store, said(1, event(seq, content="x" * 4000)))
+        await copied_ahead(store)
 
     assert size(path + "-wal") < 40 * 4120 < size(path)
 
@@ -45,6 +54,7 @@ async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, mon
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 7):
         await write(store, said(1, event(seq, content="x" * 100_000)))
+        await copied_ahead(store)
 
     assert size(path + "-wal") < 3 * 100_000 < size(path)
 
@@ -54,6 +64,7 @@ async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: 
     await write(store, made(1))
     await store.writer.checkpoint()
     monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    store.writer._checkpoints._copier = None
     pages: list[int] = []
     over = anyio.Event()
 
@@ -68,6 +79,85 @@ async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: 
     await over.wait()
 
     assert [1, 2, 1, 2] == [count // checkpoints._PAGES_OF_A_COMMIT for count in pages]
+
+
+def pages_since(store: Store) -> int:
+    """Return how many commits of a page or so were made since the last checkpoint."""
+    return store.writer._checkpoints.pages // checkpoints._PAGES_OF_A_COMMIT
+
+
+async def test_others_commit_while_the_wal_is_copied(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint comes when all that was there before is in the file."""
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    await write(store, made(1))
+    await copied_ahead(store)
+    await store.writer.checkpoint()
+    turn = (await store._database.run(attrgetter("copies")))._turn
+    with turn:  # so the copying has begun, and does not end
+        for seq in range(2, 6):
+            await write(store, said(1, event(seq)))
+        meanwhile = pages_since(store)
+    await copied_ahead(store)
+    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
+    await write(store, said(1, event(6)))
+
+    assert 4 == meanwhile
+    assert pages_since(store) < 2
+
+
+async def test_a_checkpoint_does_not_wait_for_a_backup(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the connection that copies the WAL makes a backup, the one that commits does all of it."""
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    copier, over = store.engine.copier, threading.Event()
+    assert copier is not None
+    await write(store, made(1))
+    await copied_ahead(store)
+    await store.writer.checkpoint()
+    copier.submit(lambda _: over.wait(PATIENCE), lambda _: None)
+    await write(store, said(1, event(2)))
+    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
+    await write(store, said(1, event(3)))
+    over.set()
+
+    assert 1 == pages_since(store)
+
+
+async def test_a_wal_of_a_displaced_file_is_not_copied(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file without its WAL would be damaged if the daemon were killed meanwhile."""
+    await write(store, made(1))
+    await store.writer.checkpoint()
+    await write(store, said(1, event(2, content="x" * 20_000)))
+    before = content(path)
+    exchange(Path(f"{path}-wal"))
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    store.writer._checkpoints.note(1, 1)
+    await copied_ahead(store)
+
+    assert before == content(path)
+
+
+async def test_copying_the_wal_fails(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said, and the checkpoint after it makes up for that."""
+    copier = store.engine.copier
+    assert copier is not None
+    await write(store, made(1))
+    await store.writer.checkpoint()
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    await copier.run(lambda connection: connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY))
+    await write(store, said(1, event(2)))
+    await copied_ahead(store)
+    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
+    failed = store.writer.housekeeping.problem
+    await write(store, said(1, event(3)))
+    await write(store, said(1, event(4)))
+
+    assert failed == "checkpoint: not authorized; it is tried again"
+    assert store.writer.housekeeping.problem is None
+    assert "checkpoint works again" == caplog.messages[-1]
 
 
 @contextmanager
@@ -110,6 +200,7 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
         largest = 0
         for seq in range(2, 1500):
             await write(store, said(1, event(seq, content="x" * 4000)))
+            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
 
     assert largest < 3 << 20 < 5 << 20 < size(path)
@@ -131,6 +222,7 @@ async def test_commits_wait_briefly_before_they_wait_long(
         largest = 0
         for seq in range(2, 1000):
             await write(store, said(1, event(seq, content="x" * 4000)))
+            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
 
     assert largest < 2 << 20 < 3 << 20 < size(path)
@@ -163,6 +255,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
         await write(store, made(2))
         for seq in range(2, 400):
             await write(store, said(2, event(seq, content="x" * 12_000)))
+            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
         tasks.cancel_scope.cancel()
 
