@@ -17,7 +17,7 @@ from typing import Any
 
 from reeld import app, config
 from reeld.agents.live_state import LiveState
-from reeld.search import index, volumes
+from reeld.search import index, next_events, volumes
 from reeld.serving import outbox
 from reeld.store import checkpoints, connection_thread, eraser, image, pace, schema, transactions, wal, writer
 from tests.forkserver import Order, serve, write_to
@@ -187,7 +187,7 @@ def install(path: str, *, later: bool) -> None:
     checkpoints._LARGE = LARGE
     pace._PROOF, pace._FAST, pace._SLOW, pace._STOP = PROOF, _NEVER, _NEVER, _NEVER
     app._MAINTENANCE_EVERY = TIDY_EVERY
-    index._EVENTS, volumes._EVENTS = BATCH, VOLUME
+    next_events._EVENTS, volumes._EVENTS = BATCH, VOLUME
     if later:
         schema.MIGRATIONS = (*schema.MIGRATIONS, _LATER)
         schema.VERSION = len(schema.MIGRATIONS)

@@ -12,15 +12,12 @@ What reads events is imported when there are some: a daemon at rest needs none o
 # ruff: noqa: PLC0415 - as above
 
 import sqlite3
-import time
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from typing import Any
 
-from reel.base.batches import some_at_a_time
 from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reel.touches.describing import Described
@@ -28,7 +25,6 @@ from reeld.search import attached_log, touched, trigrams, vocabulary, volumes
 from reeld.search.attached_log import WRITING, OpenLog, attach, log_of, reading_the_log
 from reeld.search.index_file import APPLICATION_ID, application_of
 from reeld.search.texts import Text, text_of
-from reeld.search.touched import Message
 from reeld.search.volumes import Document, Volume
 from reeld.store.connection import transaction
 from reeld.store.room import require_room
@@ -38,13 +34,6 @@ from reeld.store.sweep import clean
 VERSION = 9
 # The one before, which had blocks of trigrams instead of groups.
 _WITH_BLOCKS = 8
-# Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so batches of
-# some hundred events take several times as long; with longer ones, new events would become searchable too late.
-_EVENTS = 8000
-_CHARACTERS = 4 << 20
-_SECONDS = 0.2
-# The most events that one statement reads.
-_AT_ONCE = 64
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
 
@@ -55,9 +44,6 @@ INSERT INTO progress VALUES (0, 0);
 CREATE TABLE totals (events INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;
 INSERT INTO totals VALUES (0, 0);
 """
-_EVENT = "id, agent, kind, content, data_json, coalesce(sent, time)"
-_NEW = f"SELECT {_EVENT}, checksum FROM log.events WHERE id > ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
-_MISSING = f"SELECT {_EVENT} FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"  # noqa: S608 - columns
 _TEXTS = "SELECT id, kind, content, data_json FROM log.events WHERE id > ? AND id <= ? ORDER BY id LIMIT 128"
 _NO_OTHERS = Described()
 
@@ -200,26 +186,27 @@ def fill(connection: sqlite3.Connection) -> Filled:
             volumes.begin(connection, volume.number + 1, event + 1)
         more = True
     else:
-        batch = _Batch(connection, event, checksum, time.monotonic() + _SECONDS)
-        documents = batch.documents()
-        with transaction(connection, WRITING):
-            _enter(connection, volume, batch, documents)
-        event, more = batch.event, batch.is_full
+        event, more = _fill_next(connection, volume, event, checksum)
     return Filled(event, more, touched.position(connection), trigrams.lacking(connection))
 
 
-def _enter(connection: sqlite3.Connection, volume: Volume, batch: "_Batch", documents: Sequence[Document]) -> None:
-    """Add events to the index."""
+def _fill_next(connection: sqlite3.Connection, volume: Volume, event: int, checksum: int) -> tuple[int, bool]:
+    """Add a batch of events to a volume; return how far the index is, and whether there may be more events."""
     from reeld.search import entering
+    from reeld.search.next_events import NextEvents
 
-    volumes.insert(connection, volume, documents)
-    volumes.count(connection, volume, documents)
-    _count(connection, documents, [])
-    if touched.position(connection) == progress(connection):
-        for message in batch.touching:
-            entering.enter(connection, message)
-        touched.move(connection, batch.event)
-    connection.execute("UPDATE progress SET event = ?, checksum = ?", (batch.event, batch.checksum))
+    batch = NextEvents(connection, event, checksum)
+    documents = batch.documents()
+    with transaction(connection, WRITING):
+        volumes.insert(connection, volume, documents)
+        volumes.count(connection, volume, documents)
+        _count(connection, documents, [])
+        if touched.position(connection) == event:
+            for message in batch.touching:
+                entering.enter(connection, message)
+            touched.move(connection, batch.event)
+        connection.execute("UPDATE progress SET event = ?, checksum = ?", (batch.event, batch.checksum))
+    return batch.event, batch.is_full
 
 
 def fill_touches(connection: sqlite3.Connection) -> int:
@@ -229,18 +216,12 @@ def fill_touches(connection: sqlite3.Connection) -> int:
         LogError: the log cannot be read.
     """
     from reeld.search import entering
-    from reeld.search.entries import message_of
+    from reeld.search.next_events import messages_between
 
-    last, ends = progress(connection), time.monotonic() + _SECONDS
-    with transaction(connection), reading_the_log():
-        event = last
-        with closing(log_of(connection).execute(_MISSING, (touched.position(connection), last, _EVENTS))) as rows:
-            for number, row in enumerate(rows, 1):
-                if (message := message_of(*row)) is not None:
-                    entering.enter(connection, message)
-                if number == _EVENTS or (not number % 16 and time.monotonic() > ends):
-                    event = row[0]
-                    break
+    messages, event = messages_between(connection, touched.position(connection), progress(connection))
+    with transaction(connection, WRITING):
+        for message in messages:
+            entering.enter(connection, message)
         touched.move(connection, event)
     return event
 
@@ -262,73 +243,6 @@ def make_groups(connection: sqlite3.Connection) -> bool:
                     yield event, text_of(*row)
 
     return grouping.make(connection, texts)
-
-
-class _Batch:
-    """The next events of the log.
-
-    Args:
-        event: the newest event that is in the index.
-        checksum: its checksum.
-        ends: the time at which the batch ends.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, event: int, checksum: int, ends: float) -> None:
-        self._connection = connection
-        self._ends = ends
-        self.event = event
-        self.checksum = checksum
-        # The characters of the events with text.
-        self.characters = 0
-        # The messages that may have a call or a result.
-        self.touching: list[Message] = []
-        # Whether there may be more events.
-        self.is_full = False
-
-    def documents(self) -> list[Document]:
-        """Return the events that have text; invalid bytes are replaced with U+FFFD.
-
-        Raises:
-            LogError: the log cannot be read.
-        """
-        from reeld.search.entries import documents_of, message_of
-
-        found: list[Document] = []
-        number = 0
-        with closing(self._some()) as parts:
-            for some in parts:
-                self.event, *_, self.checksum = some[-1]
-                events = [row[:-1] for row in some]
-                messages = [message_of(*event) for event in events]
-                self.touching += filter(None, messages)
-                documents = documents_of(events, [message and message.blocks for message in messages])
-                found += documents
-                number += len(some)
-                self.characters += sum(len(document.words) for document in documents)
-                if number >= _EVENTS or self.characters >= _CHARACTERS or time.monotonic() > self._ends:
-                    self.is_full = True
-                    break
-        return found
-
-    def _some(self) -> Generator[list[tuple[Any, ...]], None, None]:
-        """Yield the next rows of the log, some at a time."""
-        log = log_of(self._connection)
-        if log is self._connection:
-            yield from iter(self._few, [])
-            return
-        with reading_the_log(), closing(log.execute(_NEW, (self.event, _EVENTS))) as rows:
-            yield from some_at_a_time(rows, _size_of)  # a server may be far away, so it is asked once
-
-    def _few(self) -> list[tuple[Any, ...]]:
-        """Return the next few rows of a file: until a statement has ended, the WAL cannot be begun again."""
-        with reading_the_log(), closing(self._connection.execute(_NEW, (self.event, _AT_ONCE))) as rows:
-            return next(some_at_a_time(rows, _size_of), [])
-
-
-def _size_of(row: tuple[Any, ...]) -> int:
-    """Return how many characters the texts of an event have."""
-    content, data = row[3:5]
-    return len(content or "") + len(data or "")
 
 
 def _decoded(text: bytes) -> str:
@@ -362,8 +276,9 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapp
     """
     from reeld.search import entering
     from reeld.search.entries import documents_of, message_of
+    from reeld.search.next_events import EVENT
 
-    query = f"SELECT {_EVENT} FROM log.events WHERE id = ?"  # noqa: S608 - columns
+    query = f"SELECT {EVENT} FROM log.events WHERE id = ?"  # noqa: S608 - columns
     below = progress(connection) + 1
     # An array: the garbage collector would look at a million numbers in a list, which takes 40 ms each time.
     rest = array("q", sorted([*events, *instead]) if instead else events)

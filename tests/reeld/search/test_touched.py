@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reel.touches.describing import described
-from reeld.search import edits, entering, index, index_file, touched
+from reeld.search import edits, entering, index, index_file, next_events, touched
 from reeld.search.edits import END, WantedEdits
 from reeld.search.finding import Paths
 from reeld.search.shown_edits import Spot
@@ -382,7 +382,7 @@ def test_a_part_of_the_missing_events(
     events = [wrote(rows, agent, "a", call=f"c{number}") for number in range(20)]
     fill(connection)
     connection.execute("UPDATE touched SET version = version - 1")
-    monkeypatch.setattr(index, "_SECONDS", -1.0)
+    monkeypatch.setattr(next_events, "_SECONDS", -1.0)
 
     with closing(opened(database)) as again:
         assert 16 == index.fill_touches(again)
