@@ -16,9 +16,8 @@ from itertools import pairwise
 # How FTS5's tokenizer `ascii` divides what the index gives it: letters, digits, and all that is not ASCII. It says what
 # is none of these, as in :mod:`reeld.search.marks`.
 _TOKEN = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
-# Each byte of a text as a mark of whether it is in a word, and how a word begins.
-_MARKS = bytes(ord("w" if chr(byte).isalnum() or not chr(byte).isascii() else " ") for byte in range(256))
-_BEGINNING = b" w"
+# Each byte of a text as a one if it is in a word, and as a zero.
+_MARKS = bytes(chr(byte).isalnum() or not chr(byte).isascii() for byte in range(256))
 _COUNTED = re.compile(r"[^0-9]{1,40}[0-9]{0,4}|[0-9]{1,4}")
 # The same in SQL, where a word is also none of those that we generate, which begin with this character.
 OWN = "\x80"
@@ -68,8 +67,8 @@ def tokens(text: str) -> list[str]:
 
 def length(text: str) -> int:
     """Return how many words a text has that is prepared for the index: of :func:`tokens`, in a tenth of the time."""
-    marked = b" " + text.encode().translate(_MARKS)
-    return marked.count(_BEGINNING)
+    marks = int.from_bytes(text.encode().translate(_MARKS), "little")
+    return (marks ^ marks << 8).bit_count() >> 1  # a bit where each word begins, and behind its end
 
 
 def is_counted(word: str) -> bool:

@@ -83,6 +83,14 @@ def test_joined_parts_of_names(text: str, expected: list[str]) -> None:
     assert expected == indexed(text).joins.split()
 
 
+@given(names=st.lists(st.text("aB1_-", min_size=1, max_size=8), max_size=5), between=st.sampled_from(" .é\n"))
+def test_names_beside_each_other(names: list[str], between: str) -> None:
+    """Each name in a text has the same joins as alone, and the text has each of them once."""
+    alone = {join for name in names for join in indexed(name).joins.split()}
+
+    assert sorted(alone) == sorted(indexed(between.join(names)).joins.split())
+
+
 def test_alternatives_of_camel_case() -> None:
     """An identifier is searched for as one word and as its parts, so that it is found in each notation."""
     assert (("parsehttpurl",), ("parse", "http", "url")) == alternatives("parseHttpUrl")
