@@ -2,11 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeAlias
 
-from reel.touches.outcomes import outcome_of
+from reel.touches.outcomes import Outcome, outcome_of
 from reel.touches.reading import meant
 from reel.touches.tools import KNOWN, Tool
 from reel.touches.touch import Touch
@@ -17,7 +18,7 @@ MOST = 1000
 # Characters of a path, as the system allows them; and of a command, by which it is found.
 _PATH = 4096
 _COMMAND = 4096
-_INSERT = f"INSERT INTO touches VALUES ({', '.join('?' * 11)}, NULL, NULL, NULL)"  # noqa: S608 - question marks
+_INSERT = f"INSERT INTO touches VALUES ({', '.join('?' * 14)})"  # noqa: S608 - question marks
 # Of calls with one id, a result is of the newest before it; of those in one message, of the first without a result.
 _CALLED = """
     SELECT event, block, marks_failures FROM touches WHERE key = ? AND event < ?
@@ -28,6 +29,8 @@ _ENDED = """
     SELECT DISTINCT failed, status, result, event, block FROM touches
     WHERE event IN (SELECT value FROM json_each(?)) AND result IS NOT NULL
 """
+# What became of a call: a bit for each deed that was not done, the exit status, and the event of its result.
+_Ended: TypeAlias = tuple[int, int | None, int]
 
 
 def tools_of(connection: sqlite3.Connection) -> Mapping[str, Tool]:
@@ -36,12 +39,52 @@ def tools_of(connection: sqlite3.Connection) -> Mapping[str, Tool]:
     return tools
 
 
-def enter(connection: sqlite3.Connection, message: Message) -> None:
-    """Enter the next message."""
-    _enter_calls(connection, message)
-    for block in message.blocks:
-        if block["type"] == "tool_result":
-            _enter_result(connection, message, block)
+class _Call:
+    """A call that is to be entered, and what became of it, as far as its result has been read.
+
+    Args:
+        event: its event.
+        key: its number.
+        marks_failures: whether its tool marks each command that failed.
+        deeds: its rows of the table, without what became of it.
+    """
+
+    def __init__(self, event: int, key: int, *, marks_failures: bool, deeds: Sequence[tuple[Any, ...]]) -> None:
+        self.event = event
+        self.key = key
+        self.marks_failures = marks_failures
+        self.ended: _Ended | None = None
+        self._deeds = deeds
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield its rows of the table."""
+        ended = self.ended or (None, None, None)
+        return ((*deed, *ended) for deed in self._deeds)
+
+
+def enter(connection: sqlite3.Connection, messages: Iterable[Message]) -> None:
+    """Enter the next messages."""
+    tools = tools_of(connection)
+    calls: list[_Call] = []
+    # Those in the newest message that has calls with a key.
+    newest: dict[int, list[_Call]] = {}
+    for message in messages:
+        for call in _calls_of(message, tools):
+            calls.append(call)
+            same = newest.get(call.key)
+            if same is None or same[0].event != message.event:
+                newest[call.key] = [call]
+            else:
+                same.append(call)
+        for block in message.blocks:
+            if block["type"] == "tool_result":
+                key = _key(message.agent, block["tool_call_id"])
+                if key in newest:
+                    call = next((call for call in newest[key] if call.ended is None), newest[key][0])
+                    call.ended = _ended(message, block, marks_failures=call.marks_failures)
+                else:
+                    _enter_result(connection, message, block, key)
+    _insert(connection, calls)
 
 
 def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Sequence[Message]) -> None:
@@ -51,33 +94,47 @@ def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Sequ
     gone = json.dumps([*events, *new])
     connection.execute("DELETE FROM touches WHERE event IN (SELECT value FROM json_each(?))", (gone,))
     last = position(connection)
-    for message in instead:
-        if message.event <= last:
-            _enter_calls(connection, message)
+    tools = tools_of(connection)
+    _insert(connection, [call for message in instead if message.event <= last for call in _calls_of(message, tools)])
     connection.executemany(_ANSWERED, ended)
 
 
-def _enter_calls(connection: sqlite3.Connection, message: Message) -> None:
+def _calls_of(message: Message, tools: Mapping[str, Tool]) -> Iterator[_Call]:
+    """Yield the calls of a message that do something."""
     for place, block in enumerate(message.blocks):
-        if block["type"] != "tool_call":
-            continue
-        touches, marks_failures = meant(block, tools_of(connection))
-        key = _key(message.agent, block["id"])
-        rows = [
-            (message.event, place, number, message.agent, message.said, *columns, key, marks_failures)
-            for number, touch in enumerate(touches[:MOST])
-            if (columns := _columns(touch)) is not None
-        ]
-        connection.executemany(_INSERT, rows)
+        if block["type"] == "tool_call":
+            touches, marks_failures = meant(block, tools)
+            key = _key(message.agent, block["id"])
+            deeds = [
+                (message.event, place, number, message.agent, message.said, *columns, key, marks_failures)
+                for number, touch in enumerate(touches[:MOST])
+                if (columns := _columns(touch)) is not None
+            ]
+            if deeds:
+                yield _Call(message.event, key, marks_failures=marks_failures, deeds=deeds)
 
 
-def _enter_result(connection: sqlite3.Connection, message: Message, result: Mapping[str, Any]) -> None:
-    called = connection.execute(_CALLED, (_key(message.agent, result["tool_call_id"]), message.event)).fetchone()
+def _insert(connection: sqlite3.Connection, calls: Sequence[_Call]) -> None:
+    connection.executemany(_INSERT, (row for call in calls for row in call.rows()))
+
+
+def _enter_result(connection: sqlite3.Connection, message: Message, result: Mapping[str, Any], key: int) -> None:
+    """Enter what became of a call in the table."""
+    called = connection.execute(_CALLED, (key, message.event)).fetchone()
     if called is not None:
         *place, marks_failures = called
-        outcome = outcome_of(result, marks_failures=bool(marks_failures))
-        failed = sum(1 << number for number, deed in enumerate(DEEDS) if not outcome.did(deed))
-        connection.execute(_ANSWERED, (failed, outcome.status, message.event, *place))
+        connection.execute(_ANSWERED, (*_ended(message, result, marks_failures=bool(marks_failures)), *place))
+
+
+def _ended(message: Message, result: Mapping[str, Any], *, marks_failures: bool) -> _Ended:
+    """Return what became of a call, as its result says."""
+    outcome = outcome_of(result, marks_failures=marks_failures)
+    return _not_done(outcome), outcome.status, message.event
+
+
+@lru_cache
+def _not_done(outcome: Outcome) -> int:
+    return sum(1 << number for number, deed in enumerate(DEEDS) if not outcome.did(deed))
 
 
 def _columns(touch: Touch) -> tuple[int, str | None, str, str | None] | None:

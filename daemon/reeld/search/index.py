@@ -202,8 +202,7 @@ def _fill_next(connection: sqlite3.Connection, volume: Volume, event: int, check
         volumes.count(connection, volume, documents)
         _count(connection, documents, [])
         if touched.position(connection) == event:
-            for message in batch.touching:
-                entering.enter(connection, message)
+            entering.enter(connection, batch.touching)
             touched.move(connection, batch.event)
         connection.execute("UPDATE progress SET event = ?, checksum = ?", (batch.event, batch.checksum))
     return batch.event, batch.is_full
@@ -220,8 +219,7 @@ def fill_touches(connection: sqlite3.Connection) -> int:
 
     messages, event = messages_between(connection, touched.position(connection), progress(connection))
     with transaction(connection, WRITING):
-        for message in messages:
-            entering.enter(connection, message)
+        entering.enter(connection, messages)
         touched.move(connection, event)
     return event
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -170,6 +171,33 @@ def test_calls_with_one_id(rows: Rows, connection: sqlite3.Connection) -> None:
     assert failed not in ids(connection)
     assert ["e", "c", "a"] == [each["path"] for each in found(connection)]
     assert {kept, elsewhere} < {*ids(connection)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_calls_and_results_in_batches(rows: Rows, connection: sqlite3.Connection, database: str, seed: int) -> None:
+    """What became of calls does not depend on which calls and results are read together."""
+    chance = random.Random(seed)
+    agents = rows.agent(1), rows.agent(2)
+    for _ in range(60):
+        agent, call = chance.choice(agents), chance.choice(("c1", "c2", "c3"))
+        if chance.random() < 0.5:
+            answered(rows, agent, call=call, success=chance.random() < 0.5)
+        else:
+            blocks = [
+                {"type": "tool_call", "id": chance.choice(("c1", "c2")), "name": "Read", "arguments": '{"path": "a"}'}
+                for _ in range(chance.randrange(1, 4))
+            ]
+            rows.event(agent, "assistant", "", json.dumps({"blocks": blocks}))
+        if chance.random() < 0.3:
+            fill(connection)
+    fill(connection)
+    one_by_one = connection.execute("SELECT * FROM touches").fetchall()
+    connection.execute("UPDATE touched SET version = version - 1")
+
+    with closing(opened(database)) as again:
+        index.fill_touches(again)
+        assert one_by_one == again.execute("SELECT * FROM touches").fetchall()
+    assert len({row[11:14] for row in one_by_one}) > 10
 
 
 def test_commands(rows: Rows, connection: sqlite3.Connection) -> None:
