@@ -138,7 +138,8 @@ def parse_data(text: Any) -> dict[str, Any]:
         raise InvalidRecord("data_json", f"expected a JSON text, got {kind_of(text)}")
     try:
         data = parse(text)
-        if "\\u" in text or not is_clean(text):
+        # To look for one character takes a tenth of the time.
+        if ("\\" in text and "\\u" in text) or not is_clean(text):
             data, _ = clean_deep(data)
     except RecursionError:
         raise InvalidRecord("data_json", f"lists and maps nested deeper than {MAX_DEPTH} levels") from None
