@@ -3,6 +3,9 @@
 To copy a WAL takes 10 ms of the processor, and the disk 10 to 100 more to sync the file. So it is first copied on a
 connection of its own while others commit. Commits wait only for the checkpoint after that, which finds little to copy:
 what was committed meanwhile. Without it the WAL would never begin anew, because something always is.
+
+It is copied in portions. Many disks write all that is waiting before any sync ends, so that a commit beside the sync of
+a whole WAL would take as long as that.
 """
 
 import logging
@@ -19,6 +22,8 @@ log = logging.getLogger(__name__)
 
 # Pages between two checkpoints; the WAL stays at a few megabytes.
 _EVERY = 1000
+# How many portions of it are copied ahead.
+_PORTIONS = 4
 # Commits before the WAL is lengthened: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
 # Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
@@ -60,8 +65,11 @@ class Checkpoints:
         self._housekeeping = housekeeping
         # An estimate of the pages that were written since the last checkpoint.
         self.pages = 0
-        # Whether it is being copied ahead of the next checkpoint, and whether that is over.
-        self._is_copying = self._is_copied = False
+        # How many of them were there when it was last copied ahead of the next checkpoint, and whether it is now.
+        self._copied = 0
+        self._is_copying = False
+        # Whether it is time for the checkpoint.
+        self._is_over = False
         self._commits = 0
         # Whether the WAL has yet to be lengthened.
         self._is_short = bool(presence.paths)
@@ -71,19 +79,20 @@ class Checkpoints:
         """Note a commit of so many events, with so many characters."""
         self._commits += 1
         self.pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
-        if self.pages >= _EVERY and not self._is_copying:
-            self._is_copying = True
+        if self.pages - self._copied >= _EVERY // _PORTIONS and not (self._is_copying or self._is_over):
             self._copy_ahead()
 
     def _copy_ahead(self) -> None:
         """Begin to copy the WAL, unless a backup is being made on the connection, or the file is not at its place."""
+        self._is_copying, self._copied = True, self.pages
         if self._copier is not None and self._copier.is_idle and self._presence.look() is None:
             self._copier.submit(copy_ahead, self._on_copied)
         else:
             self._on_copied()
 
     def _on_copied(self, outcome: object = None) -> None:
-        self._is_copied = True
+        self._is_copying = False
+        self._is_over = self.pages >= _EVERY or isinstance(outcome, Exception)
         if isinstance(outcome, Exception):
             with self._housekeeping.attempting(_CHECKPOINT):  # which the next one makes up for
                 raise outcome
@@ -91,7 +100,7 @@ class Checkpoints:
     @property
     def is_due(self) -> bool:
         """Whether there is anything to do before the next commit."""
-        return self._is_copied or (self._is_short and self._commits >= _IN_USE)
+        return self._is_over or (self._is_short and self._commits >= _IN_USE)
 
     async def do_what_is_due(self) -> None:
         """Do it."""
@@ -99,13 +108,13 @@ class Checkpoints:
             self._is_short = False
             if self._presence.look() is None:
                 await self._database.run(partial(lengthen_wal, wal=self._presence.paths[WAL]))
-        if self._is_copied:
+        if self._is_over:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
-        self.pages = 0
-        self._is_copying = self._is_copied = False
+        self.pages = self._copied = 0
+        self._is_over = False
         if self._presence.paths:
             await self._housekeeping.attempt(_CHECKPOINT, self._copy_wal)
 

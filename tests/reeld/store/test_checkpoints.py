@@ -105,6 +105,22 @@ async def test_others_commit_while_the_wal_is_copied(store: Store, monkeypatch: 
     assert pages_since(store) < 2
 
 
+async def test_the_wal_is_copied_in_portions(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of it is in the file long before the checkpoint."""
+    await write(store, made(1))
+    await store.writer.checkpoint()
+    monkeypatch.setattr(checkpoints, "_EVERY", 12 * checkpoints._PAGES_OF_A_COMMIT)
+    changed = []
+    for seq in range(2, 8):
+        before = content(path)
+        await write(store, said(1, event(seq)))
+        await copied_ahead(store)
+        changed.append(before != content(path))
+
+    assert [False, False, True, False, False, True] == changed
+    assert 6 == pages_since(store)
+
+
 async def test_a_checkpoint_does_not_wait_for_a_backup(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the connection that copies the WAL makes a backup, the one that commits does all of it."""
     monkeypatch.setattr(checkpoints, "_EVERY", 1)
@@ -301,9 +317,10 @@ async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytes
 async def test_a_wal_is_lengthened_once_it_is_in_use(store: Store, path: str) -> None:
     """A daemon that commits again and again has a WAL that does not grow until the first checkpoint."""
     await write(store, made(1))
-    for seq in range(2, checkpoints._IN_USE + 1):
+    for seq in range(2, checkpoints._IN_USE):
         await write(store, said(1, event(seq)))
     before = size(f"{path}-wal")
+    await write(store, said(1, event(checkpoints._IN_USE)))
     sizes = []
     for seq in range(checkpoints._IN_USE + 1, 250):
         await write(store, said(1, event(seq)))
