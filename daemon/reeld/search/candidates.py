@@ -1,5 +1,7 @@
 """Which events may have some letters: those with a piece that seems to have their trigrams.
 
+Where these are many, and a pattern matches within a name only, they are those with such a name in the vocabulary.
+
 It may be too many events, but never too few.
 """
 
@@ -13,19 +15,34 @@ from operator import and_, or_
 from reel.base.light_typing import NamedTuple
 from reel.base.remembering import remembering
 from reeld.search.literals import Either, Needed, Run, folded
+from reeld.search.names import LACKED
 from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of, having
 from reeld.search.trigrams import end_of, events_of, groups_of, row_of, rows_of
-from reeld.search.volumes import Some, Volume
+from reeld.search.vocabulary import with_pieces
+from reeld.search.volumes import Some, Volume, last, some_with
 
 # The trigrams that are looked for in one piece, in how many pieces, and of a pattern.
 _OF_A_WINDOW, _WINDOWS, _MOST = 8, 3, 64
+# From so many candidates on, it is asked which of them have a name with the letters; and of how many names at most.
+_MANY, _NAMES = 1 << 14, 256
 
 
 class Candidates:
-    """The events that may have all that is needed; those of the volume that was asked for last stay known."""
+    """The events that may have all that is needed; those of the volume that was asked for last stay known.
 
-    def __init__(self, needed: Sequence[Needed]) -> None:
+    Args:
+        needed: the letters.
+        in_names: what names must have, each one behind the other.
+    """
+
+    def __init__(self, needed: Sequence[Needed], in_names: Sequence[Sequence[str]] = ()) -> None:
         self._needed = needed
+        self._in_names = in_names
+        # How many candidates there were; and when these were many, expressions of FTS5 for events that may have such
+        # names, and the first volume whose words these do not know.
+        self._count = 0
+        self._having_names: list[str] | None = None
+        self._end = 0
         self._known: tuple[int, Some | None] = -1, None
 
     def of(self, connection: sqlite3.Connection, volume: Volume) -> Some | None:
@@ -34,8 +51,27 @@ class Candidates:
             with _at_one_moment(connection):
                 having = _in_all(map(_Looking(connection, volume).having, self._needed))
                 found = having and Some(having.events(connection), end_of(connection, volume))
+                if found is not None and self._in_names:
+                    found = self._with_names(connection, volume, found)
             self._known = volume.number, found
         return self._known[1]
+
+    def _with_names(self, connection: sqlite3.Connection, volume: Volume, some: Some) -> Some:
+        """Return those of many candidates that may have the names, as far as these are few."""
+        self._count += len(some.events)
+        if self._count <= _MANY:
+            return some
+        if self._having_names is None:
+            self._end = last(connection).number
+            found = [with_pieces(connection, pieces, _NAMES) for pieces in self._in_names]
+            self._having_names = [
+                " OR ".join(f'"{word}"' for word in (*words, LACKED)) for words in found if words is not None
+            ]
+        events = some.events
+        for match in self._having_names if volume.number < self._end else ():
+            having = some_with(connection, volume, match, len(events) // 2)
+            events = events if having is None else sorted({*events} & {*having})
+        return some._replace(events=events)
 
 
 @contextmanager

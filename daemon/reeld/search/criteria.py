@@ -49,6 +49,11 @@ class Criteria(NamedTuple):
         return [each.needed for each in self.patterns if each.needed is not None and not each.is_excluded]
 
     @property
+    def in_names(self) -> Sequence[Sequence[str]]:
+        """What a name of every event has, one behind the other, for each pattern that matches only within a name."""
+        return [each.in_name for each in self.patterns if each.in_name and not each.is_excluded]
+
+    @property
     def raw(self) -> Condition | None:
         """What must be true of the row of an event, of all that is known of its letters; ``None`` if nothing is."""
         return condition_of(self.needed)

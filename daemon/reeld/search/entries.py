@@ -1,7 +1,7 @@
 """What the index has of an event: its words, and what it may have done.
 
 Its texts are those of :mod:`reeld.search.texts`, as words of :mod:`reeld.search.words`. To these come generated words
-for its kind and its agent, so that FTS5 itself can restrict a search to them.
+for its kind and its agent, so that FTS5 itself can restrict a search to them, and for names that are no words.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from reeld.search import touched, vocabulary
+from reeld.search.names import LACKED, are_lacked
 from reeld.search.texts import blocks_of, text_of
 from reeld.search.touched import Message
 from reeld.search.volumes import Document
@@ -44,12 +45,15 @@ def documents_of(rows: Sequence[Row], blocks: Sequence[Sequence[Any] | None] | N
     spoken = [(row, text) for row, text in zip(rows, texts, strict=True) if text]
     prepared = [indexed(text) for _, text in spoken]
     lengths = [vocabulary.length(each.words) for each in prepared]
-    return [_document(row, *more) for (row, _), more in zip(spoken, zip(prepared, lengths, strict=True), strict=True)]
+    return [
+        _document(row, text, *more)
+        for (row, text), more in zip(spoken, zip(prepared, lengths, strict=True), strict=True)
+    ]
 
 
-def _document(row: Row, prepared: Indexed, length: int) -> Document:
+def _document(row: Row, text: str, prepared: Indexed, length: int) -> Document:
     event, agent, kind, _, data_json, said = row
-    about = f"{kind_word(kind)} {agent_word(agent)}"
+    about = f"{kind_word(kind)} {agent_word(agent)}" + (f" {LACKED}" if are_lacked(text, prepared) else "")
     return Document(event, *prepared, about, agent, KINDS.index(kind), length, said, _is_talk(kind, data_json))
 
 

@@ -74,7 +74,7 @@ class OneSearch:
     def __init__(self, wanted: Criteria) -> None:
         self.wanted = wanted
         self.paths = Paths()
-        self._candidates = Candidates(wanted.needed)
+        self._candidates = Candidates(wanted.needed, wanted.in_names)
 
     def wanted_of(self, connection: sqlite3.Connection, volume: Volume) -> volumes.Wanted:
         """Return which events of a volume may match."""

@@ -31,9 +31,7 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 9
-# The one before, which had blocks of trigrams instead of groups.
-_WITH_BLOCKS = 8
+VERSION = 10
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
 
@@ -71,7 +69,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     application = application_of(connection)
     if application not in (None, APPLICATION_ID):
         raise Storage("it is not a search index of reel's; move it away")
-    if application is not None and version not in (VERSION, _WITH_BLOCKS):
+    if application is not None and version != VERSION:
         raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
@@ -88,10 +86,6 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    elif version == _WITH_BLOCKS:
-        with transaction(connection):
-            trigrams.replace_blocks(connection)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
     touched.prepare(connection, described)
     touched.know(connection, described)
     attach(connection, database)

@@ -17,6 +17,7 @@ from reel.base.errors import InvalidParams
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reeld.search.literals import Needed, Run, needed_of_any_expression, needed_of_expression
+from reeld.search.names import pieces_of
 from reeld.search.query import TypedPattern
 
 # Characters of a pattern.
@@ -34,6 +35,7 @@ _SHOWN = 60
 _ENDS = re.compile(r"(?<!\[)\^|\\\[\^|\$|\\[AzZ]")
 # A byte: the places of its matches are none of a text.
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*(\\C)")
+_IS_IN_NAME = re.compile("[0-9A-Za-z_]+")
 _IS_PLAIN = re.compile(r"[\w\s/\"'#%&,:;<=>@`~!-]*")
 
 
@@ -45,12 +47,14 @@ class Pattern(NamedTuple):
         is_excluded: whether a text must not have it.
         needed: the letters of every text with it; ``None`` if they are not known.
         is_in_joined: whether joined lines have it if one of them has it, and not nearly always.
+        in_name: what a name must have in which it matches, one behind the other; nothing if it matches elsewhere too.
     """
 
     matches: Callable[[str], Iterator[tuple[int, int]]]
     is_excluded: bool = False
     needed: Needed | None = None
     is_in_joined: bool = True
+    in_name: Sequence[str] = ()
 
     def all_accepted(self, texts: Sequence[str]) -> Sequence[bool]:
         """Return for each of some texts whether it has it, or does not, as it is wanted."""
@@ -110,8 +114,10 @@ def _pattern(typed: TypedPattern, *, run_elsewhere: bool) -> Pattern:
             typed.is_excluded,
             needed_of_expression(typed.text),
             is_in_joined=_ENDS.search(typed.text) is None,
+            in_name=pieces_of(typed.text),
         )
-    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, Run(typed.text))
+    in_name = pieces_of(typed.text) if _IS_IN_NAME.fullmatch(typed.text) else ()
+    return Pattern(partial(_pieces, _lower(typed.text)), typed.is_excluded, Run(typed.text), in_name=in_name)
 
 
 def having(patterns: Sequence[Pattern], texts: Sequence[tuple[int, str]]) -> list[int]:

@@ -36,15 +36,6 @@ def create(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE bits (number INTEGER PRIMARY KEY, pieces BLOB NOT NULL) STRICT")
 
 
-def replace_blocks(connection: sqlite3.Connection) -> None:
-    """Create the tables in an index of an earlier version, in the place of those that it has."""
-    query = "SELECT name FROM sqlite_schema WHERE name GLOB 'trigrams_*' AND sql GLOB 'CREATE VIRTUAL TABLE*'"
-    for (name,) in connection.execute(query).fetchall():
-        connection.execute(f"DROP TABLE {name}")
-    connection.execute("DROP TABLE IF EXISTS blocks")
-    create(connection)
-
-
 class Kind(NamedTuple):
     """What the pieces of a group have in common: how many bits they have, and whether they are whole texts."""
 

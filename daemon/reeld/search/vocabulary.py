@@ -10,8 +10,10 @@ Hashes, numbers and the like are not counted: they would be most of the table, a
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+
+from reeld.search.words import may_have_word_of
 
 # How FTS5's tokenizer `ascii` divides what the index gives it: letters, digits, and all that is not ASCII. It says what
 # is none of these, as in :mod:`reeld.search.marks`.
@@ -25,6 +27,13 @@ _IS_COUNTED = f"""
     term NOT GLOB '*[0-9][^0-9]*' AND term NOT GLOB '*[0-9][0-9][0-9][0-9][0-9]*'
     AND length(rtrim(term, '0123456789')) <= 40 AND substr(term, 1, 1) <> char({ord(OWN)})
 """
+# In a text that is prepared for the index: words that are not counted, but for numbers.
+_LETTER = r"[^\x00-@\[-`{-\x7f]"
+_LONGEST = 40
+_WITH_DIGITS = re.compile(rf"[0-9](?:{_LETTER}|[0-9]{{4}}(?<={_LETTER}.{{5}}))")
+_LONG = re.compile(rf"{_LETTER}{{{_LONGEST + 1}}}")
+# The most words that are looked through for those with some letters, which takes 20 ms.
+_LOOKED_THROUGH = 200_000
 # From so many letters on, a typing mistake is looked for, and two of them.
 _ONE_MISTAKE, _TWO_MISTAKES = 4, 8
 # The most known words that stand for an unknown one.
@@ -36,6 +45,9 @@ LAST = "\U0010ffff"
 def create(connection: sqlite3.Connection) -> None:
     """Create the table of the words of full volumes."""
     connection.execute("CREATE TABLE settled (word TEXT PRIMARY KEY, events INTEGER NOT NULL) STRICT, WITHOUT ROWID")
+    # How many words it had when a volume was last full: to count them takes 10 ms for a million.
+    connection.execute("CREATE TABLE settled_words (number INTEGER NOT NULL) STRICT")
+    connection.execute("INSERT INTO settled_words VALUES (0)")
 
 
 def watch(connection: sqlite3.Connection, counts: str) -> None:
@@ -58,6 +70,7 @@ def settle(connection: sqlite3.Connection, counts: str) -> None:
         f"INSERT INTO settled SELECT term, doc FROM {counts} WHERE {_IS_COUNTED}"  # noqa: S608 - ours
         " ON CONFLICT (word) DO UPDATE SET events = events + excluded.events"
     )
+    connection.execute("UPDATE settled_words SET number = (SELECT count(*) FROM settled)")
 
 
 def tokens(text: str) -> list[str]:
@@ -74,6 +87,26 @@ def length(text: str) -> int:
 def is_counted(word: str) -> bool:
     """Return whether the table says how many events have a word."""
     return _COUNTED.fullmatch(word) is not None
+
+
+def are_counted(text: str) -> bool:
+    """Return whether the table counts all words of a text that is prepared for the index, but for numbers."""
+    if _WITH_DIGITS.search(text) is not None:
+        return False
+    return not may_have_word_of(_LONGEST + 1, text) or _LONG.search(text) is None
+
+
+def with_pieces(connection: sqlite3.Connection, pieces: Sequence[str], most: int) -> list[str] | None:
+    """Return the words of full volumes that have pieces of ASCII one behind the other, without underscores.
+
+    ``None`` if there are more than some, or too many words to look through.
+    """
+    (number,) = connection.execute("SELECT number FROM settled_words").fetchone()
+    if number > _LOOKED_THROUGH:
+        return None
+    query = "SELECT word FROM settled WHERE word LIKE ? LIMIT ?"
+    found = [word for (word,) in connection.execute(query, (f"%{'%'.join(pieces)}%", most + 1))]
+    return found if len(found) <= most else None
 
 
 def add(connection: sqlite3.Connection, counts: Mapping[str, int]) -> None:

@@ -217,6 +217,14 @@ def is_match(connection: sqlite3.Connection, event: int, match: str) -> bool:
     return bool(connection.execute(query, (match, event)).fetchone()[0])
 
 
+def some_with(connection: sqlite3.Connection, volume: Volume, match: str, most: int) -> list[int] | None:
+    """Return the events of a volume that an expression of FTS5 finds; ``None`` if there are too many."""
+    table = f"volume_{volume.number}"
+    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT ?"  # noqa: S608 - a number
+    found = [event for (event,) in connection.execute(query, (match, most + 1))]
+    return found if len(found) <= most else None
+
+
 def has_any(connection: sqlite3.Connection, volume: Volume, condition: Condition) -> bool:
     """Return whether a condition is true of any event of a volume."""
     query = f"SELECT EXISTS (SELECT 1 FROM facts WHERE {condition.sql} AND event >= ? AND event < ?)"  # noqa: S608 - ours

@@ -149,17 +149,22 @@ def _joined(pieces: Sequence[str]) -> Iterator[str]:
 
 def indexed(text: str) -> Indexed:
     """Prepare a text for the index."""
-    if _may_be_encoded(text):
+    if may_have_word_of(_SHORTEST_ENCODED, text):
         text = _ENCODED.sub(" ", text)
     prepared, camel = text if text.isascii() else " ".join(words(text)), _camel(text)
     return Indexed(prepared, " ".join(_parts(camel)), " ".join(_joins(text, camel)))
 
 
-def _may_be_encoded(text: str) -> bool:
-    """Return whether a text has so many characters without a space as encoded data: most have not."""
+def has_encoded(text: str) -> bool:
+    """Return whether a text has encoded data, which is not in the index."""
+    return may_have_word_of(_SHORTEST_ENCODED, text) and _ENCODED.search(text) is not None
+
+
+def may_have_word_of(size: int, text: str) -> bool:
+    """Return whether a text has so many characters without a space: most have not."""
     at, end = 0, len(text)
-    while end - at >= _SHORTEST_ENCODED:
-        space = text.rfind(" ", at, at + _SHORTEST_ENCODED)
+    while end - at >= size:
+        space = text.rfind(" ", at, at + size)
         if space < 0:
             return True
         at = space + 1

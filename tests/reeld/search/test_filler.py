@@ -301,12 +301,12 @@ async def test_a_process_without_much_to_do(tmp_path: Path, monkeypatch: pytest.
 
 
 async def test_groups_for_many_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process makes the groups of trigrams that an index lacks, as one of an earlier version; few wait for more."""
+    """A process makes the groups of trigrams that an index lacks; few wait for more."""
     database = str(tmp_path / "reel.db")
     async with filled(database) as (_, search):
         path = search.path
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("PRAGMA user_version = 8; DROP TABLE groups; DROP TABLE bits")
+        connection.executescript("DELETE FROM groups; DELETE FROM bits")
 
     for waiting, has_process in ((100, False), (0, True)):
         monkeypatch.setattr(trigrams, "MOST_WAITING", waiting)

@@ -103,7 +103,7 @@ def test_bytes_that_are_not_text(rows: Rows, connection: sqlite3.Connection) -> 
         "UPDATE progress SET checksum = 1",
         "UPDATE progress SET event = 99",
         "PRAGMA user_version = 99",
-        f"PRAGMA user_version = {index.VERSION - 2}",
+        f"PRAGMA user_version = {index.VERSION - 1}",
     ],
 )
 def test_index_of_something_else(rows: Rows, connection: sqlite3.Connection, database: str, change: str) -> None:

@@ -368,22 +368,3 @@ def test_erased_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             assert trigrams.lacking(said.connection) < 100
             assert 64 * len(groups(said)) == rows_of_bits(said)
             assert column not in os.pread(descriptor, 1 << 30, 0)
-
-
-def test_an_index_of_before(tmp_path: Path) -> None:
-    """An index with the trigrams of an earlier version is used as it is, gets groups, and loses what it had."""
-    with filled(tmp_path, "twelve chars", "a tape deck") as said:
-        for table in ("groups", "bits"):
-            said.connection.execute(f"DROP TABLE {table}")
-        said.connection.execute("CREATE TABLE blocks (number INTEGER PRIMARY KEY)")
-        said.connection.execute("CREATE VIRTUAL TABLE trigrams_0 USING fts5 (text, content = '', tokenize = 'trigram')")
-        said.connection.execute("PRAGMA user_version = 8")
-        said.connection.execute("DETACH log")
-        index.prepare(said.connection, said.path)
-
-        assert [1] == in_log_order(said, "has:ape")
-        make_groups(said)
-        assert [0, 1] == grouped(said)
-        assert [1] == in_log_order(said, "has:ape")
-        names = said.connection.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'trigrams*'").fetchall()
-        assert ([], index.VERSION) == (names, *said.connection.execute("PRAGMA user_version").fetchone())

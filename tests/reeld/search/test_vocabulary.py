@@ -77,3 +77,28 @@ def test_what_is_counted(word: str, *, counted: bool) -> None:
 def test_length(text: str) -> None:
     """The length of a text is how many words FTS5 finds in it."""
     assert len(vocabulary.tokens(text)) == vocabulary.length(text)
+
+
+@given(text=st.text(st.sampled_from("aZ109_- \xa0é"), max_size=20), letters=st.integers(0, 42))
+def test_whether_all_are_counted(text: str, letters: int) -> None:
+    """All words of a text are counted, or it is known that one is not; numbers do not matter."""
+    text += letters * "x"
+    expected = all(vocabulary.is_counted(word) for word in vocabulary.tokens(text) if not word.isdecimal())
+    assert expected == vocabulary.are_counted(text)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "most", "expected"),
+    [
+        (["ape"], 2, ["tape", "tapes"]),
+        (["ape"], 1, None),
+        (["va", "tor", "s"], 2, ["validators"]),
+        (["tor", "va"], 2, []),
+        (["utf8"], 0, None),
+    ],
+)
+def test_words_with_pieces(
+    connection: sqlite3.Connection, pieces: list[str], most: int, expected: list[str] | None
+) -> None:
+    """Words are found that have all pieces in their order, unless there are too many."""
+    assert expected == vocabulary.with_pieces(connection, pieces, most)
