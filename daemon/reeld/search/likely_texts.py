@@ -28,11 +28,11 @@ _READ, _SHORT = 16, 2000
 _LISTED = "FROM json_each(?) CROSS JOIN log.events ON log.events.id = value"
 _TEXTS = f"SELECT log.events.id, kind, content, data_json {_LISTED}"
 _ROWS = f"SELECT log.events.id, CASE WHEN {IS_CONTENT} AND length(content) <= ? THEN content END {_LISTED} WHERE {{}}"
-# Those of them that have a text have it as their content.
+# Those of them that have a text have it as their content. Of the others, those are told whose rows may match.
 _IS_JOINED = "data_json IS NULL AND length(CAST(content AS BLOB)) <= ?"
 _JOIN = f"""
     SELECT group_concat(CASE WHEN {_IS_JOINED} THEN content END, '\n'),
-        group_concat(CASE WHEN {_IS_JOINED} THEN NULL ELSE CAST(log.events.id AS TEXT) END, ',')
+        group_concat(CASE WHEN {_IS_JOINED} THEN NULL WHEN {{}} THEN CAST(log.events.id AS TEXT) END, ',')
     {_LISTED}
 """
 
@@ -51,9 +51,10 @@ def likely_texts(
         yield from ([(event, "")] for event in events)
         return
     pattern = _only(wanted.patterns)
-    likely = events if pattern is None else _likely(connection, pattern, events)
+    raw = wanted.raw or Condition("TRUE", ())
+    likely = events if pattern is None else _likely(connection, pattern, raw, events)
     if likely:
-        yield from _texts(connection, wanted.raw or Condition("TRUE", ()), likely)
+        yield from _texts(connection, raw, likely)
 
 
 def _only(patterns: Sequence[Pattern]) -> Pattern | None:
@@ -65,10 +66,10 @@ def _only(patterns: Sequence[Pattern]) -> Pattern | None:
     return had[0] if len(had) == 1 and had[0].is_in_joined else None
 
 
-def _likely(connection: sqlite3.Connection, pattern: Pattern, events: Sequence[int]) -> Sequence[int]:
+def _likely(connection: sqlite3.Connection, pattern: Pattern, raw: Condition, events: Sequence[int]) -> Sequence[int]:
     """Return events of which one may have a pattern; without those that have not, if that is all."""
-    values = _JOINED, _JOINED, Numbers(sorted(events))
-    joined, others = log_of(connection).execute(_JOIN, values).fetchone()
+    values = _JOINED, _JOINED, *raw.values, Numbers(sorted(events))
+    joined, others = log_of(connection).execute(_JOIN.format(raw.sql), values).fetchone()
     if joined is not None and pattern.is_in(joined):
         return events
     left = frozenset(map(int, others.split(","))) if others else frozenset()
