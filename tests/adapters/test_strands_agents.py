@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ import reel
 from reel.base.errors import Killed, NotFound
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
 pytest.importorskip("strands", reason="strands-agents is not installed")
 
 from strands import Agent, tool
 from strands.agent.conversation_manager import SlidingWindowConversationManager
+from strands.hooks import MessageAddedEvent
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import SessionException
 from strands.types.session import SessionMessage
@@ -220,6 +223,50 @@ def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, se
     by_key = {found.key: found.value for found in client.state(name_of(session)).values}
     assert "glad" == by_key["mood"]
     assert 4 == by_key["strands:agent"]["conversation_manager_state"]["removed_message_count"]
+
+
+def in_repository(repository: ReelSessionRepository, session: str) -> Agent:
+    """Return an agent whose window is full after a turn, and that shares a connection with others."""
+    manager, window = RepositorySessionManager(session, repository), SlidingWindowConversationManager(2)
+    model = FakeModel(*(words(f"a{number}") for number in range(8)))
+    return Agent(model=model, session_manager=manager, conversation_manager=window, callback_handler=None)
+
+
+def test_a_number_that_cannot_be_stored(repository: ReelSessionRepository, client: Client, session: str) -> None:
+    """Another agent goes on if one is killed before the number of messages that its window leaves out is stored."""
+    one, other = in_repository(repository, session), in_repository(repository, f"{session}-other")
+    one("q0")
+    one("q1")
+
+    def kill(event: MessageAddedEvent) -> None:
+        if event.message["role"] == "assistant":
+            client.kill(name_of(session))
+
+    one.hooks.add_callback(MessageAddedEvent, kill)
+    one("q2")
+    other("q0")
+
+    assert ["q0", "a0"] == texts(in_repository(repository, f"{session}-other"))
+    with pytest.raises(Killed):
+        one("q3")
+
+
+def test_agents_in_threads(repository: ReelSessionRepository, session: str) -> None:
+    """Agents in threads share a connection; none waits for what another one has sent and does not wait for."""
+
+    def work(own: str) -> None:
+        agent = in_repository(repository, own)
+        for number in range(8):
+            agent(f"q{number}")
+
+    sessions = [f"{session}-{number}" for number in range(4)]
+    threads = [Thread(target=work, args=(own,), daemon=True) for own in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+
+    assert [["q7", "a7"]] * 4 == [texts(in_repository(repository, own)) for own in sessions]
 
 
 def test_numbers() -> None:

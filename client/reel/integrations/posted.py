@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
+from reel.base.errors import Timeout
 from reel.base.light_typing import NamedTuple
-from reel.requests import Call, with_idempotency_key
+from reel.requests import Call
 from reel.sync.client import Client
 from reel.sync.exchange import Exchange
 
@@ -19,74 +21,78 @@ class _Posted(NamedTuple):
     """A command that was sent: its exchange, and what is done with its reply."""
 
     exchange: Exchange
-    command: Call[Any]
     then: Callable[[Any], object]
 
 
 class Posted:
     """The newest command of a client, if it was posted: sent, and not waited for.
 
-    The daemon carries it out even if the program ends. It is lost if the daemon is killed within the next millisecond,
-    and the program ends as well before its next call, which would send it again. So only what a program can do without
-    may be posted.
+    The daemon carries it out even if the program ends. If it cannot, such as when the agent was killed, or if it is
+    killed itself within the next millisecond, nobody learns of that, and the command is not repeated: what comes next
+    may be about another agent, and much later, when others have written. So only what a program can do without may be
+    posted.
 
-    The client is busy with it until :meth:`settle`, which comes before any other call. Threads may share it.
+    The client is busy until the reply is read. So all that is done with it goes through this object, one function after
+    the other. Threads may share it.
     """
 
     def __init__(self) -> None:
-        self._posted: _Posted | None = None
         self._begin()
 
     def _begin(self) -> None:
+        self._posted: _Posted | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
 
+    def run(self, client: Client, work: Callable[[Client], R]) -> R:
+        """Read the reply of what was posted; then run a function with the client, and return what it returns."""
+        with self._turn:
+            self._settle()
+            return work(client)
+
     def post(self, client: Client, command: Call[R], then: Callable[[R], object]) -> None:
-        """Send a command, and do not wait for its reply, unless the client has no connection or is busy.
+        """Send a command, and do not wait for its reply; that is the last thing that the function of a turn does.
+
+        Without a connection, or if the command is too large for the socket, it waits.
 
         Args:
-            client: the client.
+            client: the client of :meth:`run`.
             command: the command, of one request.
-            then: called with the reply, as soon as it is known.
+            then: called with the reply, if there is one, as soon as it is known.
 
         Raises:
             ReelError: the command cannot be sent.
         """
-        command = with_idempotency_key(command)
-        with self._lock:
-            exchange = client.begin(command)
-            if exchange is not None:
-                self._posted = _Posted(exchange, command, then)
-                return
-        then(client.call(command))
+        exchange = client.begin(command)
+        if exchange is None:
+            then(client.call(command))
+            return
+        self._posted = _Posted(exchange, then)
+        if not exchange.is_sent:
+            self._settle()
 
-    def settle(self, client: Client) -> None:
-        """Wait for the reply of what was posted; if it was lost, send the command again, which is carried out once.
+    def close(self, client: Client) -> None:
+        """Close the client, without waiting for a reply: the daemon may hang."""
+        with self._turn:
+            if self._posted is not None:
+                self._posted.exchange.abandon()
+                self._posted = None
+            client.close()
 
-        Raises:
-            ReelError: the daemon has refused it, does not answer, or cannot be reached.
-        """
-        posted = self._answered()
-        if posted is not None:
-            exchange = posted.exchange
-            posted.then(exchange.result if exchange.is_answered else client.call(posted.command))
-
-    def drop(self) -> None:
-        """Wait for the reply of what was posted, whatever it is.
-
-        Raises:
-            Timeout: there is none.
-        """
-        self._answered()
-
-    def _answered(self) -> _Posted | None:
-        """Return what was posted, once its exchange is over; nothing if it was the parent's, before a fork."""
+    @property
+    def _turn(self) -> threading.Lock:
+        """The lock of this process; before a fork, another thread may have held it, and posted what is not ours."""
         if self._process != os.getpid():
-            self._posted = None
-            self._begin()  # another thread of the parent may have held the lock
-        with self._lock:
-            posted = self._posted
-            if posted is not None and not posted.exchange.read():  # its time may be over, and the reply be there
+            self._begin()
+        return self._lock
+
+    def _settle(self) -> None:
+        posted = self._posted
+        if posted is None:
+            return
+        if not posted.exchange.read():  # its time may be over, and the reply be there
+            with suppress(Timeout):
                 posted.exchange.wait()
-            self._posted = None
-        return posted
+        self._posted = None
+        if posted.exchange.is_answered:
+            posted.then(posted.exchange.result)

@@ -237,7 +237,7 @@ class Client(Methods):
         """Send a request without waiting, and return the exchange; until it is over no other call is sent.
 
         Args:
-            call: a call of one request. A command has a key: if the connection is lost, it has to be sent again.
+            call: a call of one request. A command has a key if it is sent again after the connection was lost.
 
         Returns:
             the exchange; ``None`` if nothing was sent, as there is no connection, or another thread uses it.

@@ -18,7 +18,7 @@ class Exchange:
 
     Args:
         connection: the connection.
-        call: the request; a command has a key.
+        call: the request; a command that may be sent again has a key.
         deadline: until when it has to be answered.
         end: called once it is over.
 
@@ -35,8 +35,8 @@ class Exchange:
         self._call = call
         self._end = end
         self.is_over = False
-        # Whether there is a result. If not, the connection was lost, or the daemon refused the request: it has to be
-        # sent again, under its key.
+        # Whether there is a result. If not, the connection was lost, or the daemon refused the request: who needs it
+        # sends it again, under its key.
         self.is_answered = False
         # What the daemon answered.
         self.result: Any = None
@@ -60,6 +60,12 @@ class Exchange:
         if not self.is_over:
             self._read(lambda: self._connection.answer(self.deadline))
 
+    def abandon(self) -> None:
+        """End it without a reply, which closes the connection; a request that was sent whole is still carried out."""
+        if not self.is_over:
+            self._connection.close()
+            self._finish()
+
     def _read(self, answer: Callable[[], dict[str, Any] | None]) -> None:
         try:
             found = answer()
@@ -74,7 +80,7 @@ class Exchange:
             raise Timeout(late, seconds=seconds) from None
         except ShuttingDown:
             self._connection.close()
-        except Exception:  # noqa: S110 - the request is sent again, and then raises it
+        except Exception:  # noqa: S110 - a request that is sent again raises it then
             pass
         self._finish()
 

@@ -1,15 +1,13 @@
-"""A command is sent and not waited for: the next call learns what became of it."""
+"""A command is sent and not waited for: the next call reads the reply, and does its own work whatever it is."""
 
 import os
 import signal
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from reel import requests
-from reel.base.errors import Killed
 from reel.integrations.posted import Posted
 from reel.replies import Added
 from reel.sync.client import Client
@@ -28,155 +26,210 @@ def client(daemon: Daemon) -> Iterator[Client]:
         yield connected
 
 
+class Writer:
+    """A program that posts what it says."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.posted = Posted()
+        # The replies that it has read.
+        self.replies: list[Added] = []
+
+    def post(self, text: str) -> None:
+        """Say something in a turn of its own."""
+        command = requests.add("deck", text)
+        self.posted.run(self.client, lambda client: self.posted.post(client, command, self.replies.append))
+
+    def said(self) -> list[str]:
+        """Return what was said, in the next turn."""
+        return self.posted.run(self.client, said)
+
+
 def said(client: Client) -> list[str]:
     blocks = [block for message in client.iter_messages("deck") for block in message["content"]]
     return [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def test_nobody_waits(daemon: Daemon, client: Client) -> None:
-    """It is sent even if the daemon does not answer; the reply is there when somebody asks, and nothing twice."""
-    posted, heads = Posted(), list[int]()
-
-    def note(added: Added) -> None:
-        heads.append(added.head)
+    """It is sent even if the daemon does not answer; the next turn has the reply, and nothing is there twice."""
+    writer = Writer(client)
 
     with hanging(daemon):
-        posted.post(client, requests.add("deck", "one"), note)
-        assert [] == heads
-    posted.settle(client)
-    posted.settle(client)
+        writer.post("one")
+        assert [] == writer.replies
 
-    assert [2] == heads
-    assert ["one"] == said(client)
+    assert ["one"] == writer.said()
+    assert ["one"] == writer.said()
+    assert [2] == [added.head for added in writer.replies]
 
 
 def test_others_read_it(daemon: Daemon, client: Client) -> None:
     """Who asks later on another connection has it, although its reply was not read."""
-    posted = Posted()
+    writer = Writer(client)
 
-    posted.post(client, requests.add("deck", "one"), lambda _: None)
+    writer.post("one")
 
     with daemon.client() as other:
         assert ["one"] == said(other)
-    posted.drop()
-    assert ["one"] == said(client)
+    writer.posted.close(client)
 
 
-def test_without_a_connection(daemon: Daemon) -> None:
+def test_without_a_connection(client: Client) -> None:
     """Who cannot send without waiting waits."""
-    posted, found = Posted(), list[Any]()
+    writer = Writer(client)
+    client.close()
 
-    with daemon.client() as client:
-        client.create("deck")
-        client.close()
-        posted.post(client, requests.add("deck", "one"), found.append)
+    writer.post("one")
 
-        assert 1 == len(found)
-        assert ["one"] == said(client)
+    assert 1 == len(writer.replies)
+
+
+def test_a_large_command(client: Client) -> None:
+    """What the socket does not take at once is sent whole all the same."""
+    writer = Writer(client)
+
+    writer.post("one" * 1_000_000)
+
+    assert 1 == len(writer.replies)
 
 
 def test_a_refusal(daemon: Daemon, client: Client) -> None:
-    """The next call says what was wrong with it, once."""
-    posted = Posted()
+    """The next turn, which may be about another agent, does its work."""
+    writer = Writer(client)
     with daemon.client() as other:
         other.kill("deck")
-    posted.post(client, requests.add("deck", "one"), lambda _: None)
 
-    with pytest.raises(Killed):
-        posted.settle(client)
+    writer.post("one")
 
-    posted.settle(client)
-    assert "deck" == client.agents(alive=False).agents[0].name
+    assert [] == writer.said()
+    assert [] == writer.replies
 
 
 @pytest.mark.parametrize("is_carried_out", [True, False])
 def test_a_daemon_that_is_killed(daemon: Daemon, client: Client, *, is_carried_out: bool) -> None:
-    """What has no reply is sent again to the next daemon, which carries it out once."""
-    posted, found = Posted(), list[Any]()
+    """What has no reply is not sent to the next daemon: others may have written since."""
+    writer = Writer(client)
     if is_carried_out:
-        posted.post(client, requests.add("deck", "one"), found.append)
+        writer.post("one")
         with daemon.client() as other:
             assert ["one"] == said(other)
         daemon.kill()
     else:
         daemon.process.send_signal(signal.SIGSTOP)
-        posted.post(client, requests.add("deck", "one"), found.append)
+        writer.post("one")
         daemon.kill()
     daemon.start()
 
-    posted.settle(client)
-
-    assert 1 == len(found)
-    assert ["one"] == said(client)
+    assert (["one"] if is_carried_out else []) == writer.said()
 
 
 def test_a_reply_after_the_time(daemon: Daemon) -> None:
     """A reply that has arrived counts, however late somebody asks for it."""
-    posted, found = Posted(), list[Any]()
     with Client(daemon.socket, timeout=PATIENCE) as client:
+        writer = Writer(client)
         client.create("deck")
-        posted.post(client, requests.add("deck", "one"), found.append)
+        writer.post("one")
         with daemon.client() as other:
             assert ["one"] == said(other)
-        exchange = posted._posted.exchange  # type: ignore[union-attr]
-        exchange.deadline.at = 0.0
+        writer.posted._posted.exchange.deadline.at = 0.0  # type: ignore[union-attr]
 
-        posted.settle(client)
+        assert ["one"] == writer.said()
 
-    assert 1 == len(found)
+    assert 1 == len(writer.replies)
+
+
+def test_no_reply_in_time(daemon: Daemon) -> None:
+    """The next turn goes on, on another connection."""
+    with Client(daemon.socket, timeout=PATIENCE) as client:
+        writer = Writer(client)
+        client.create("deck")
+        with hanging(daemon):
+            writer.post("one")
+            writer.posted._posted.exchange.deadline.at = 0.0  # type: ignore[union-attr]
+            writer.posted.run(client, lambda _: None)
+
+        assert ["one"] == writer.said()
+
+    assert [] == writer.replies
 
 
 def test_an_interrupted_wait(daemon: Daemon) -> None:
-    """Ctrl-C leaves the client usable, and the command is carried out once."""
-    posted, interrupts, found = Posted(), [KeyboardInterrupt()], list[Any]()
+    """Ctrl-C leaves the client usable."""
+    interrupts: list[BaseException] = []
 
     def wait(_descriptor: int, left: float | None) -> None:
-        if left and interrupts and waits:
+        if left and interrupts:
             raise interrupts.pop()
 
-    waits: list[bool] = []
     with Client(daemon.socket, timeout=PATIENCE, wait=wait) as client:
+        writer = Writer(client)
         client.create("deck")
-        waits.append(True)
         with hanging(daemon):
-            posted.post(client, requests.add("deck", "one"), found.append)
+            writer.post("one")
+            interrupts.append(KeyboardInterrupt())
             with pytest.raises(KeyboardInterrupt):
-                posted.settle(client)
-        posted.settle(client)
+                writer.said()
 
-        assert 1 == len(found)
-        assert ["one"] == said(client)
+        assert ["one"] == writer.said()
 
 
 def test_threads(client: Client) -> None:
-    """Another thread can settle it, and both go on."""
-    posted, found = Posted(), list[Any]()
+    """No turn waits for what another thread has posted, which may not come back."""
+    writer = Writer(client)
 
-    def work() -> None:
-        posted.settle(client)
-        posted.post(client, requests.add("deck", "two"), found.append)
+    def work(name: str) -> None:
+        for number in range(20):
+            writer.said()
+            writer.post(f"{name}{number}")
 
-    posted.post(client, requests.add("deck", "one"), found.append)
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(PATIENCE)
-    posted.settle(client)
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
 
-    assert 2 == len(found)
-    assert ["one", "two"] == said(client)
+    assert 80 == len({*writer.said()})
+    assert 80 == len(writer.replies)
 
 
 def test_a_fork(client: Client) -> None:
     """A child has nothing posted, and does not take the reply from its parent."""
-    posted, found = Posted(), list[Any]()
-    posted.post(client, requests.add("deck", "one"), found.append)
-    with posted._lock:  # as another thread may
+    writer = Writer(client)
+    writer.post("one")
+    with writer.posted._lock:  # as another thread may
         child = os.fork()
         if not child:
-            posted.settle(client)
-            os._exit(len(found))
+            writer.posted.run(client, lambda _: None)
+            os._exit(len(writer.replies))
 
     assert 0 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    posted.settle(client)
+    assert ["one"] == writer.said()
+    assert 1 == len(writer.replies)
 
-    assert 1 == len(found)
+
+def test_the_end(daemon: Daemon, client: Client) -> None:
+    """Nobody waits for a daemon that hangs; it carries the command out, and the program may go on."""
+    writer = Writer(client)
+    with hanging(daemon):
+        writer.post("one")
+        writer.posted.close(client)
+    with daemon.client() as other:
+        assert ["one"] == said(other)
+
+    assert ["one"] == writer.said()
+    assert [] == writer.replies
+    writer.posted.close(client)
+
+
+def test_the_end_after_the_reply(daemon: Daemon, client: Client) -> None:
+    """Ending what is over, such as after Ctrl-C, changes nothing."""
+    writer = Writer(client)
+    writer.post("one")
+    with daemon.client() as other:
+        assert ["one"] == said(other)
+    exchange = writer.posted._posted.exchange  # type: ignore[union-attr]
+    assert exchange.read()
+
+    writer.posted.close(client)
+
+    assert ["one"] == writer.said()

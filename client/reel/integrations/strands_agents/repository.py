@@ -225,8 +225,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
-        self._posted.drop()
-        self._worker.close()
+        self._worker.run_here(self._posted.close)
 
     def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
         known = {} if create else self._states.get(agent.name)
@@ -253,12 +252,8 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         return self._run(read)
 
     def _run(self, work: Callable[[Client], R]) -> R:
-        def settled(client: Client) -> R:
-            self._posted.settle(client)
-            return work(client)
-
         with _as_theirs():
-            return self._worker.run_here(settled)
+            return self._worker.run_here(lambda client: self._posted.run(client, work))
 
 
 @contextmanager
