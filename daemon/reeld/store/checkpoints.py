@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 _EVERY = 1000
 # How many portions of it are copied ahead.
 _PORTIONS = 4
-# Commits before the WAL is lengthened: a daemon that is started for a command or two does not need that.
+# Commits before the WAL is lengthened by a step: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
 # Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
 _PAGES_OF_A_COMMIT = 4
@@ -70,6 +70,7 @@ class Checkpoints:
         self._is_copying = False
         # Whether it is time for the checkpoint.
         self._is_over = False
+        # How many commits there were since the WAL was lengthened by a step.
         self._commits = 0
         # Whether the WAL has yet to be lengthened.
         self._is_short = bool(presence.paths)
@@ -105,9 +106,9 @@ class Checkpoints:
     async def do_what_is_due(self) -> None:
         """Do it."""
         if self._is_short and self._commits >= _IN_USE:
-            self._is_short = False
-            if self._presence.look() is None:
-                await self._database.run(partial(lengthen_wal, wal=self._presence.paths[WAL]))
+            self._commits = 0
+            lengthen = partial(lengthen_wal, wal=self._presence.paths[WAL])
+            self._is_short = self._presence.look() is None and await self._database.run(lengthen)
         if self._is_over:
             await self.checkpoint()
 

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,8 @@ def test_zeros_behind_a_wal_mean_nothing(path: str, tmp_path: Path, is_empty: bo
         if is_empty:
             assert truncate_wal(connection, 0)
         before = _pages_of(path)
-        lengthen_wal(connection, f"{path}-wal")
+        while lengthen_wal(connection, f"{path}-wal"):
+            pass
         long, after = Path(f"{path}-wal").stat().st_size, _pages_of(path)
         connection.execute("CREATE TABLE later (number)")
         connection.execute("INSERT INTO later VALUES (7)")
@@ -99,14 +101,26 @@ def test_zeros_behind_a_wal_mean_nothing(path: str, tmp_path: Path, is_empty: bo
     assert ([(7,)], [("ok",)]) == (found, health)
 
 
+def test_a_wal_is_lengthened_by_a_step(path: str) -> None:
+    """Those who wait to commit do not wait for all of it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        sizes = [Path(f"{path}-wal").stat().st_size]
+        while lengthen_wal(connection, f"{path}-wal"):
+            sizes.append(Path(f"{path}-wal").stat().st_size)
+
+    assert {len(wal._ZEROS)} == {after - before for before, after in pairwise(sizes)}
+
+
 def test_a_long_wal_is_not_lengthened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A WAL that is as long already stays as it is, to the byte."""
     monkeypatch.setattr(wal, "_LENGTH", 4096)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         before = Path(f"{path}-wal").read_bytes()
-        lengthen_wal(connection, f"{path}-wal")
+        is_short = lengthen_wal(connection, f"{path}-wal")
 
+        assert not is_short
         assert 4096 < len(before)
         assert before == Path(f"{path}-wal").read_bytes()
 
@@ -146,7 +160,7 @@ def test_room_that_ends_while_a_wal_is_lengthened(path: str) -> None:
         prepare(connection, path)
         before = Path(f"{path}-wal").read_bytes()
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (wal._LENGTH // 2, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + len(wal._ZEROS) // 2, hard))
         try:
             lengthen_wal(connection, f"{path}-wal")
         finally:
