@@ -6,10 +6,9 @@ from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import parse
+from reel.touches.exit_status import EXIT_STATUS
 from reel.touches.touch import Deed
 
-# The key of a result's metadata that has the exit status, if an importer knows it.
-EXIT_STATUS = "exit_status"
 # How many characters at the beginning and at the end may be a tool's own words: the rest is what a command printed.
 _BEGINNING, _END = 512, 256
 _STATUS_FIRST = re.compile(r"Exit code:? (-?\d{1,5})\b")

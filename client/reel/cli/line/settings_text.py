@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 import tomllib
 from contextlib import suppress
 
@@ -18,6 +17,8 @@ def read(path: str) -> str:
 
 def replace(path: str, text: str) -> None:
     """Replace a file as a whole, so that no command reads half of it; a link stays one."""
+    import tempfile  # noqa: PLC0415 - it takes long, and who only reads does not need it
+
     target = os.path.realpath(path)
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(target), delete=False) as file:

@@ -8,7 +8,6 @@ import hmac
 import os
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_bytes
 
 # The file, in the state directory.
 NAME = "secrets.key"
@@ -50,7 +49,7 @@ def _made(path: str) -> bytes:
     """Write a new key as a whole; if another import has done it meanwhile, return that one's."""
     Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = f"{path}.{os.getpid()}"
-    key = token_bytes(_BYTES)
+    key = os.urandom(_BYTES)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(key)
         file.flush()

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import PurePath
-from traceback import FrameSummary, extract_tb
 
 from reel import requests
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, ReelError, TooLarge
@@ -341,6 +340,8 @@ def _was_changed(conversation: Conversation, source: Source) -> Problem:
 
 def fault(error: Exception) -> str:
     """Return what to say of an error that no reader should raise: its kind, and where it was raised."""
+    from traceback import FrameSummary, extract_tb  # noqa: PLC0415 - hardly any import needs it
+
     *_, place = extract_tb(error.__traceback__) or [FrameSummary("?", 0, "?")]
     where = f"{PurePath(place.filename).name}:{place.lineno}"
     return f"this is a fault of reel, please report it: {type(error).__name__}: {error} ({where})"

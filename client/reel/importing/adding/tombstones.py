@@ -6,12 +6,12 @@ it, nor try names without the key beside it. Each daemon has its own, because an
 
 import hmac
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 
 from reel.importing.adding import state_file
 
@@ -31,7 +31,7 @@ class Tombstones:
     def __init__(self, path: str, daemon: str) -> None:
         self._path = path
         self._daemon = daemon
-        self._key = token_hex(_KEY_BYTES)
+        self._key = os.urandom(_KEY_BYTES).hex()
         self._dates: dict[str, str] = {}
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             kept = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from reel.providers.blocks import tool_call
 from reel.providers.refusals import Refusals
 from reel.providers.roles import split_by_role
 from reel.said.blocks import ALLOWED, check_name
-from reel.touches.outcomes import EXIT_STATUS
+from reel.touches.exit_status import EXIT_STATUS
 
 # Windows has unsigned ones of 32 bits.
 _LARGEST_STATUS = (1 << 32) - 1

@@ -10,10 +10,10 @@ another name, and git, cp and a restore set new times. What they say has changed
 - Of others, which share their first record, the origin is the one that went on first, or not at all.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from uuid import UUID
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
@@ -22,6 +22,8 @@ from reel.importing.values import list_in, map_in, milliseconds, name_of, origin
 
 NAME = "claude-code"
 _SUBAGENTS = "subagents"
+# The name of a file, in most versions.
+_UUID = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 # How much of a file is read to determine its session: lines, and bytes of a line.
 _HEAD_LINES = 64
 _HEAD_LINE = 1 << 18
@@ -96,10 +98,7 @@ def _ids(path: Path, session: str) -> tuple[str, ...]:
 
 
 def _is_id(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text.lower()
-    except ValueError:
-        return False
+    return _UUID.fullmatch(text) is not None
 
 
 def _records(path: Path) -> Iterator[Json]:
