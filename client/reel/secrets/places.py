@@ -33,7 +33,7 @@ def places(text: str) -> list[tuple[int, int]]:
     if len(text) >= _LEAST:
         raw = text.encode("ascii", "replace")  # one byte for each character
         classes = raw.translate(_CLASSES)
-        if _RUN in classes:  # most texts have none, and none of the words
+        if classes.find(_RUN) >= 0:  # `in` first asks whether it is a number, with an exception inside
             found += _runs(raw, classes)
     for word, behind in _WORDS:
         if word in text:

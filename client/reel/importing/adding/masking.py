@@ -7,7 +7,6 @@ is known again whatever was done with it: its ``ref``, and where words are compa
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from operator import is_
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode, parse
@@ -91,15 +90,15 @@ class Masking:
         return step
 
     def _said(self, said: Said) -> Said:
-        parts = tuple([self._part(part) for part in said.parts])
+        parts = tuple(map(self._part, said.parts))
         metadata = value_with(said.metadata, self._text)
-        if metadata is said.metadata and all(map(is_, parts, said.parts)):  # as nearly all
+        if metadata is said.metadata and parts == said.parts:  # as nearly all
             return said
         return said._replace(parts=parts, metadata=metadata)
 
     def _part(self, part: Part) -> Part:
         blocks = blocks_with(part.blocks, self._text)
-        return part if all(map(is_, blocks, part.blocks)) else part._replace(blocks=blocks)
+        return part if blocks == part.blocks else part._replace(blocks=blocks)
 
 
 def _seen(found: Found) -> tuple[str, int]:
@@ -165,22 +164,24 @@ def _data_with(data_json: str, replace: Replace) -> str:
 
 def _block(block: Any, replace: Replace) -> Any:
     kind = block.get("type")
-    made: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name in _WORDS.get(kind, ()):
-        if type(text := block.get(name)) is str:
-            made[name] = replace(text)
+        if type(text := block.get(name)) is str and (made := replace(text)) != text:
+            changed[name] = made
     if kind == "tool_result":
         content = block.get("content")
-        made["content"] = replace(content) if type(content) is str else blocks_with(content or [], replace)
+        said = replace(content) if type(content) is str else blocks_with(content or [], replace)
+        if said != content:
+            changed["content"] = said
     elif kind == "media" and block.get("data_base64") and block.get("mime_type", "").startswith(_TEXTUAL):
-        made["data_base64"] = _encoded_with(block["data_base64"], replace)
+        changed["data_base64"] = _encoded_with(block["data_base64"], replace)
     if metadata := block.get("provider_metadata"):
-        made["provider_metadata"] = value_with(metadata, replace)
-    if made.items() <= block.items():  # as nearly all
+        changed["provider_metadata"] = value_with(metadata, replace)
+    if not changed or changed.items() <= block.items():  # as nearly all
         return block
     if kind == "thinking":  # its signature is that of other words
-        return {"type": kind, "text": made["text"]}
-    return {**block, **made}
+        return {"type": kind, "text": changed.get("text", block["text"])}
+    return {**block, **changed}
 
 
 def _encoded_with(data: str, replace: Replace) -> str:
