@@ -66,7 +66,7 @@ class Ids:
         """Return the number of an id, which is the next one if it is new."""
         number = self.find(given)
         if number is None:
-            number = self._recent[given] = len(self)
+            number = self._recent[given] = len(self._first) + len(self._recent)
             if len(self._recent) == self._most_recent:
                 self._store()
         return number

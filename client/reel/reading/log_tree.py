@@ -53,7 +53,7 @@ class LogTree:
         self._names: list[str] = []
         # Those of each agent.
         self._nodes: list[_Nodes] = []
-        # The first seq of each command, in ascending order, and the tip after each.
+        # The first seq of each command, in ascending order, and the tip after each but the newest.
         self._commands = numbers()
         self._ends = _Places()
 
@@ -67,16 +67,20 @@ class LogTree:
 
     def add(self, place: Place, parent: Place | None) -> None:
         """Add a node, or give it another parent. The conversation stays where it is."""
-        self._nodes[self._number(place[0])].add(place[1], self._packed(parent))
+        owner = self._number(place[0])
+        if parent is not None and parent[0] == place[0]:  # as nearly always
+            self._nodes[owner].add(place[1], (owner, parent[1]))
+        else:
+            self._nodes[owner].add(place[1], self._packed(parent))
 
     def move(self, tip: Place | None, head: int, command: int) -> None:
         """Go to a place of the conversation, by an event at a seq, which is a part of a command."""
+        commands = len(self._commands)
+        if not commands or self._commands[-1] != command:
+            if commands:
+                self._ends.insert(commands - 1, self._packed(self.tip))
+            self._commands = inserted(self._commands, commands, command)
         self.head, self.tip = head, tip
-        if not self._commands or self._commands[-1] != command:
-            self._ends.insert(len(self._commands), self._packed(tip))
-            self._commands = inserted(self._commands, len(self._commands), command)
-        else:
-            self._ends[-1] = self._packed(tip)
 
     def __contains__(self, place: Place) -> bool:
         return self._find(place) is not None
@@ -113,6 +117,8 @@ class LogTree:
     def tip_at(self, seq: int) -> Place | None:
         """Return the tip after the command that wrote the event at a seq, or the last command before it."""
         index = bisect_right(self._commands, seq) - 1
+        if index == len(self._commands) - 1:
+            return self.tip
         return None if index < 0 else self._unpacked(self._ends[index])
 
     def _find(self, place: Place) -> tuple[int, int] | None:

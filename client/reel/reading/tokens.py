@@ -79,8 +79,8 @@ def tokens_in(data: Any) -> Tokens | None:
         return None
     counted = [0] * len(_NAMES)
     _add(counted, usage, _FIELDS)
-    for name in usage.keys() & _DETAILS.keys():
-        if isinstance(details := usage[name], dict):
+    for name, details in usage.items():
+        if type(details) is dict and name in _DETAILS:
             _add(counted, details, _DETAILS[name])
     return Tokens(*counted) if any(counted) else None
 

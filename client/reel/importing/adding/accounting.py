@@ -50,6 +50,8 @@ class Accounting:
         self._count(counts, len(counts.lines), self._last or STORED)
 
     def _count(self, counts: Counts, number: int, outcome: str) -> None:
+        if not number:
+            return
         del counts.lines[:number]
         if outcome == KNOWN:
             counts.know(number)

@@ -203,7 +203,8 @@ class Conversation:
             if self._opening == []:  # messages that an import saw before the prompt
                 self._left.add(self.log.following(self._base, place - 1), said.parts[-1].ref)
             self._base = place
-        self._note_opening(said)
+        if self._opening is not None:
+            self._note_opening(said, self._opening)
         self._go_to(place)
 
     def _find(self, said: Said, half: int | None, rest: tuple[Part, ...], had: list[int], at: int | None) -> int | None:
@@ -238,7 +239,8 @@ class Conversation:
 
     def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
         """Add the parts of a message that are new; return their place, or ``None`` if they were refused."""
-        self._add_late()
+        if self._late is not None:
+            self._add_late()
         element: Json = {"role": said.role, "content": self._content(said, parts, at)}
         if said.metadata:
             element["provider_metadata"] = said.metadata
@@ -289,10 +291,10 @@ class Conversation:
                 if found is not None and not is_settled:
                     self._left.add(pieces_of(parts, place, self.log)[1], parts[-1].ref)
 
-    def _note_opening(self, said: Said) -> None:
-        if self._opening is not None and said.role != "system":
-            self._opening.append(said)
-            if said.role != "user" or len(self._opening) > _OPENING:
+    def _note_opening(self, said: Said, opening: list[Said]) -> None:
+        if said.role != "system":
+            opening.append(said)
+            if said.role != "user" or len(opening) > _OPENING:
                 self._opening = None
 
     def _add_late(self) -> None:

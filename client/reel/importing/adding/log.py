@@ -71,7 +71,8 @@ class Log:
     @property
     def tip(self) -> int | None:
         """The last message of the conversation."""
-        return _seq(self.tree.tip)
+        tip = self.tree.tip
+        return None if tip is None else tip[1]
 
     def read(self, events: Iterable[Any], client: str) -> None:
         """Process the events of a log, in order.
@@ -135,12 +136,13 @@ class Log:
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip; ``ref`` is as it was sent."""
-        self._refs[ref] = seq
+        self._refs[ref] = self.head = seq
         tip = self.tree.tip
         if is_message:
-            before, tip = tip, in_log(seq)
-            self._add(tip, before, is_mark=False)
-        self._move(tip, seq, command)
+            before, tip = tip, (_LINE, seq)
+            self.tree.add(tip, before)
+            self.newest = seq
+        self.tree.move(tip, seq, command)
 
     def go_to(self, place: int | None, command: int) -> None:
         """Record an event that moved the tip."""

@@ -48,14 +48,16 @@ class Recognition:
 
     def place_of(self, part: Part) -> int | None:
         """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
-        log = self._log
+        log = self._writer.log
         place = log.place_of(part.ref)
         return self._unfinished(part.ref, part.blocks) if place is None and log.unfinished else place
 
     def named(self, said: Said) -> Said:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
-        parts = [part for part in said.parts if part.ref.endswith(AS_WRITTEN)]
-        return said._replace(parts=tuple(map(self._numbered, said.parts))) if parts else said
+        for part in said.parts:
+            if part.ref.endswith(AS_WRITTEN):
+                return said._replace(parts=tuple(map(self._numbered, said.parts)))
+        return said
 
     def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
         """Find a system prompt in the log with the same words.

@@ -66,6 +66,8 @@ class Redactions:
 
     def of_record(self, kept: Kept) -> Kept:
         """Return a record as it is stored."""
+        if self.are_none:
+            return kept
         for each in (self._own, *self._of_older):
             if (said := each.data_instead_of(kept.ref)) is not None:
                 self.count += 1

@@ -22,7 +22,7 @@ def size_of(event: Json) -> int:
 def fitted(event: Json) -> tuple[Json, int]:
     """Return an event with numbers that MessagePack can represent, and its size."""
     try:
-        return event, size_of(event)
+        return event, len(packed(event))
     except CANNOT_PACK:
         event, _ = fit_messagepack(event)
         return event, size_of(event)
