@@ -40,7 +40,7 @@ def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals 
         refusals: what keeps a block that is refused; ``None`` if that is an error.
     """
     # What one model said before another took over: its calls are not to be answered (rule A17).
-    takeover = _last_fallback(content)
+    takeover = _last_fallback(content) if type(content) is list and len(content) > 1 else None
 
     def read(found: Element) -> Json:
         nonlocal takeover
@@ -56,9 +56,9 @@ def read_blocks(content: Any, where: str, model: str | None, refusals: Refusals 
     return blocks_of(content, where, read, refusals)
 
 
-def _last_fallback(content: Any) -> Json | None:
+def _last_fallback(content: list[Any]) -> Json | None:
     """Return the last block of a list that says that another model took over."""
-    for part in reversed(content) if type(content) is list else ():
+    for part in reversed(content):
         if type(part) is dict and part.get("type") == FALLBACK:
             found: Json = part
             return found
@@ -103,7 +103,9 @@ def _call(found: Element) -> Json:
 
 
 def _result(found: Element) -> Json:
-    content = shortest(read_blocks(found.get("content"), found.at("content"), None, found.refusals))
+    content = found.get("content")
+    if type(content) is not str:
+        content = shortest(read_blocks(content, found.at("content"), None, found.refusals))
     kept = found.kept(PROVIDER, "type", "tool_use_id", "content", "is_error")
     return tool_result(found.text("tool_use_id"), content, kept, failed=found.get("is_error") is True)
 

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from reel.base.errors import InvalidMessage
 from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.providers.elements import Element, arguments_of, require_elements, require_map
 from reel.providers.metadata import opaque_block
 from reel.providers.refusals import Refusals
@@ -55,7 +56,8 @@ def blocks_of(
             continue
         place = f"{where}[{index}]"
         try:
-            blocks.append(read(Element(require_map(part, place), place, refusals)))
+            found = part if type(part) is dict else require_map(part, place)
+            blocks.append(read(new_tuple(Element, (found, place, refusals))))
         except InvalidMessage:
             if refusals is None:
                 raise
@@ -65,14 +67,14 @@ def blocks_of(
 
 def by_type(readers: Mapping[str, PartReader], provider: str, part: Element, **metadata: Any) -> Json:
     """Read a part with the reader of its type; one without a neutral form is kept whole, with some metadata."""
-    kind = part.get("type")
+    kind = part.value.get("type")
     read = readers.get(kind) if type(kind) is str else None
     return (None if read is None else read(part)) or opaque_block(provider, part.value, **metadata)
 
 
 def text_part(provider: str, part: Element, *without: str) -> Json:
     """Read a part that is a text, and its keys beside it."""
-    return {**text(part.text("text")), **part.kept(provider, "type", "text", *without)}
+    return {"type": "text", "text": part.text("text"), **part.kept(provider, "type", "text", *without)}
 
 
 def own_media(provider: str, block: Json, part: Element, *without: str) -> Json:

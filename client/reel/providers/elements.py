@@ -103,6 +103,8 @@ class Element(NamedTuple):
 
     def kept(self, provider: str, *without: str) -> Json:
         """Return all fields but these as metadata of their provider."""
+        if self.value.keys() <= {*without}:  # as in most blocks
+            return {}
         return preserve_keys(provider, self.value, without)
 
 

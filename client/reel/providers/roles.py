@@ -1,8 +1,5 @@
 """The roles of messages, and which of them a block belongs to."""
 
-from collections.abc import Iterator
-from itertools import groupby
-
 from reel.base.strict_json import Json
 from reel.providers.metadata import opaque_object
 
@@ -17,16 +14,20 @@ _SETTINGS = ("tool_addition", "tool_removal", "configuration_update", "additiona
 _ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", *THOUGHTS), "assistant")}
 
 
-def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
+def split_by_role(blocks: list[Json], role: str) -> list[tuple[str, list[Json]]]:
     """Split the blocks of one message by the role that may hold them: a result is the tool's, a call the assistant's.
 
     Args:
         blocks: the blocks; an empty list counts as one empty text.
         role: the role of all other blocks, ``user`` or ``assistant``.
     """
-    some = blocks or [{"type": "text", "text": ""}]
-    for owner, run in groupby(some, key=lambda block: _ROLE_OF_BLOCK.get(block["type"], role)):
-        yield owner, list(run)
+    runs: list[tuple[str, list[Json]]] = []
+    for block in blocks or [{"type": "text", "text": ""}]:
+        owner = _ROLE_OF_BLOCK.get(block["type"], role)
+        if not runs or runs[-1][0] != owner:
+            runs.append((owner, []))
+        runs[-1][1].append(block)
+    return runs
 
 
 def changes_settings(message: Json) -> bool:

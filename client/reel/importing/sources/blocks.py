@@ -48,12 +48,15 @@ def anthropic_blocks(content: Any, refusals: Refusals, model: str = "") -> list[
         return [refusals.keep(content)]
 
 
-def by_role(blocks: list[Json], role: str, refusals: Refusals) -> Iterator[tuple[str, list[Json]]]:
-    """Yield the blocks of a message in runs of one role: a result belongs to the tool, a call to the assistant."""
-    named = [block if is_named(block) else refusals.keep(block) for block in blocks]
-    for owner, run in split_by_role(named, role):
+def by_role(blocks: list[Json], role: str, refusals: Refusals) -> list[tuple[str, list[Json]]]:
+    """Return the blocks of a message in runs of one role: a result belongs to the tool, a call to the assistant."""
+    runs = split_by_role([block if is_named(block) else refusals.keep(block) for block in blocks], role)
+    for owner, run in runs:
         allowed = ALLOWED[owner]
-        yield owner, [block if block["type"] in allowed else refusals.keep(block) for block in run]
+        for place, block in enumerate(run):
+            if block["type"] not in allowed:
+                run[place] = refusals.keep(block)
+    return runs
 
 
 def said_from(blocks: list[Json], role: str, said: Said, refusals: Refusals) -> Iterator[Said]:
@@ -67,7 +70,7 @@ def said_from(blocks: list[Json], role: str, said: Said, refusals: Refusals) -> 
         refusals: keeps blocks that a message may not have.
     """
     ref = said.parts[0].ref
-    runs = list(by_role(blocks, role, refusals)) if blocks else []
+    runs = by_role(blocks, role, refusals) if blocks else []
     for number, (owner, run) in enumerate(runs):
         name = ref if number == len(runs) - 1 else f"{ref}/{number}"
         yield said._replace(role=owner, parts=(Part(name, run),), metadata=said.metadata if owner == role else {})

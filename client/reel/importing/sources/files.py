@@ -17,6 +17,7 @@ from reel.base.batches import converted, some_at_a_time
 from reel.base.installation import install_command
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json
+from reel.base.values import new_tuple
 from reel.importing.sources.long_lines import parse_shortened
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Problem, Source, Step
 from reel.importing.values import parse_record
@@ -90,7 +91,7 @@ def lines_of(
             long = b"".join([data, *rest]) if length <= LONGEST * limit else b""
             yield Line(number, end, b"", length, complete, long)
         else:
-            yield Line(number, end, data, length, complete)
+            yield new_tuple(Line, (number, end, data, length, complete, b""))
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -292,12 +293,12 @@ def parse_line(line: Line, source: Source, counts: Counts) -> list[Json]:
     try:
         if not line.data:
             return _shortened(line, source, counts)
-        if not line.data.strip():
-            return []
         if (found := parse_record(line.data)) is not None:
             return [found]
         what = "not a JSON object"
     except (ValueError, RecursionError) as error:
+        if line.data and not line.data.strip():
+            return []
         what = f"not JSON: {error}"
     rest = list(_whole_records(line.data)) if line.data else []
     if rest:

@@ -97,7 +97,7 @@ def _said(message: Json, role: str, name: str, sent: int | None, refusals: Refus
     if not content and (text := text_in(message, "content") or text_in(message, "text")):
         content = [text_block(text)]
     blocks = [*_attached(message), *_blocks(content, name, refusals)]
-    runs = list(by_role(blocks, role, refusals)) if blocks else []
+    runs = by_role(blocks, role, refusals) if blocks else []
     for number, (owner, run) in enumerate(runs):
         ref = name if number == len(runs) - 1 else f"{name}/{number}"
         yield Said(owner, (Part(ref, run),), {"provider": PROVIDER} if owner == "assistant" else {}, sent)

@@ -9,10 +9,11 @@ from typing import Any
 
 from reel.base.light_typing import NamedTuple
 from reel.base.strict_json import Json, encode
+from reel.base.values import new_tuple
 from reel.importing.sources.blocks import anthropic_blocks, by_role, fitting
 from reel.importing.steps import Kept, Part, Said
 from reel.importing.tools.claude_code.prompts import RULE, SNAPSHOT
-from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in, texts_in
+from reel.importing.values import digest, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.anthropic import PROVIDER
 from reel.providers.blocks import text as text_block
 from reel.providers.refusals import Refusals
@@ -69,11 +70,6 @@ _NO_RESPONSE = "No response requested."
 SPOKEN = ("user", "assistant")
 # Fields of a record that identify its origin, kept beside the message.
 _ORIGINS = ("isMeta", "promptSource", "permissionMode", "origin", "isVisibleInTranscriptOnly")
-# Fields that say of the session where it runs, by what it was begun, its branch, and the version.
-_OF_SESSION = ("cwd", "entrypoint", "gitBranch", "version")
-_NAMES = ("type", "uuid")
-# Fields of an answer.
-_OF_ANSWER = ("id", "model", "stop_reason")
 
 # The fields of records that become messages of which something is made, or that say where a record belongs.
 _FIELDS = frozenset(
@@ -122,6 +118,7 @@ class Record(NamedTuple):
         meaning: what it says; nothing if a rule ignores it.
         left_out: those of its fields that this does not have.
         session: what it says of the session, as :func:`session_of` returns it.
+        model: the model that its message names; may be empty.
         refused: the types of blocks in it that were refused.
     """
 
@@ -134,7 +131,8 @@ class Record(NamedTuple):
     unknown: str
     meaning: Meaning
     left_out: Sequence[str]
-    session: tuple[str, ...]
+    session: tuple[Any, ...]
+    model: str
     refused: Sequence[str]
 
 
@@ -146,10 +144,13 @@ def read_record(found: Json, line: int, refusals: Refusals) -> Record:
         line: its line.
         refusals: keeps damaged blocks.
     """
-    kind, uuid = texts_in(found, _NAMES)
+    kind, uuid = text_in(found, "type"), text_in(found, "uuid")
     message = map_in(found, "message")
-    rule = _rule_for(kind, found)
-    unknown = "" if rule else _unknown_type(kind, found, message)
+    if kind in SPOKEN:
+        rule, unknown = "", "" if "content" in message else f"{kind} without content"
+    else:
+        rule = _rule_for(kind, found)
+        unknown = "" if rule else _unknown_type(kind, found)
     if rule:
         meaning = Meaning()
     elif kind == "system" or not unknown:
@@ -157,15 +158,15 @@ def read_record(found: Json, line: int, refusals: Refusals) -> Record:
     else:
         meaning = Meaning(kept=unknown_record(found, line))
     left_out = () if unknown else _left_out_of(kind, found, message)
-    session = session_of(found, message)
-    return Record(
-        found, line, kind, uuid, parent_of(found), rule, unknown, meaning, left_out, session, refusals.taken()
-    )
+    session, model, refused = session_of(found), text_in(message, "model"), refusals.taken()
+    parent = text_in(found, "parentUuid") if "parentUuid" in found else None
+    told = found, line, kind, uuid, parent, rule, unknown, meaning, left_out, session, model, refused
+    return new_tuple(Record, told)
 
 
-def session_of(found: Json, message: Json) -> tuple[str, ...]:
-    """Return what a record and its message say of the session: see ``_OF_SESSION``, and the model."""
-    return (*texts_in(found, _OF_SESSION), text_in(message, "model"))
+def session_of(found: Json) -> tuple[Any, ...]:
+    """Return what a record says of the session, as it is: where it runs, what began it, its branch, and the version."""
+    return found.get("cwd"), found.get("entrypoint"), found.get("gitBranch"), found.get("version")
 
 
 def _rule_for(kind: str, found: Json) -> str:
@@ -182,23 +183,21 @@ def _rule_for(kind: str, found: Json) -> str:
     return IGNORED.get(kind, "")
 
 
-def _unknown_type(kind: str, found: Json, message: Json) -> str:
+def _unknown_type(kind: str, found: Json) -> str:
     """Return the type of a record that no rule covers; empty if one does."""
     if kind == "system":
         subtype = text_in(found, "subtype")
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
-    if kind in SPOKEN:
-        return "" if "content" in message else f"{kind} without content"
     return "" if kind == "attachment" else kind or "without a type"
 
 
 def _left_out_of(kind: str, found: Json, message: Json) -> Sequence[str]:
     """Return the fields of a record that its messages do not have; a record that becomes a note is kept whole."""
-    attachment = map_in(found, "attachment")
-    if found.keys() <= _FIELDS and message.keys() <= _MESSAGE_FIELDS and not attachment:  # as nearly all
+    if _FIELDS.issuperset(found) and _MESSAGE_FIELDS.issuperset(message) and not found.get("attachment"):  # as most
         return ()
+    attachment = map_in(found, "attachment")
     if (
-        (kind == "assistant" and not _is_error(found, message))
+        (kind == "assistant" and not _is_error(found, message, text_in(message, "model")))
         or kind == "user"
         or (kind == "attachment" and (_is_queued(attachment) or text_in(attachment, "type") == SNAPSHOT))
     ):
@@ -210,53 +209,54 @@ def _left_out_of(kind: str, found: Json, message: Json) -> Sequence[str]:
     return ()
 
 
-def parent_of(found: Json) -> str | None:
-    """Return the uuid of the preceding record; empty for a first record, ``None`` if there is no such field."""
-    return text_in(found, "parentUuid") if "parentUuid" in found else None
-
-
 def _user(found: Json, message: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     blocks = anthropic_blocks(message.get("content"), refusals)
-    said = _messages(found, uuid, list(by_role(blocks, "user", refusals)), line)
-    return Meaning(said, joins={one.role for one in said} <= {"tool"})
+    said = _messages(found, uuid, by_role(blocks, "user", refusals), line)
+    joins = {one.role for one in said} <= {"tool"}
+    return new_tuple(Meaning, (said, None, joins, False, "", None))
 
 
 def _messages(found: Json, uuid: str, runs: list[tuple[str, list[Json]]], line: int) -> tuple[Said, ...]:
-    origins = {key: found[key] for key in _ORIGINS if type(found.get(key)) in (str, bool)}
-    metadata: dict[str, Any] = {"claude_code": origins} if origins else {}
-    sent = milliseconds(found.get("timestamp"))
-    # The last one has the id itself: the next record follows all of them.
-    refs = [f"{uuid}/{index}" for index in range(1, len(runs))] + [uuid]
-    return tuple(
-        [
-            Said(role, (Part(ref, run),), metadata if role == "user" else {}, sent, line)
-            for ref, (role, run) in zip(refs, runs, strict=True)
-        ]
-    )
+    metadata: dict[str, Any] = {}
+    if not found.keys().isdisjoint(_ORIGINS):  # as in few
+        origins = {key: found[key] for key in _ORIGINS if type(found.get(key)) in (str, bool)}
+        metadata = {"claude_code": origins} if origins else {}
+    when = milliseconds(found.get("timestamp")), line
+    said = []
+    for number, (role, run) in enumerate(runs, 1):
+        # The last one has the id itself: the next record follows all of them.
+        ref = uuid if number == len(runs) else f"{uuid}/{number}"
+        said.append(_said(role, ref, run, metadata if role == "user" else {}, when))
+    return tuple(said)
+
+
+def _said(role: str, ref: str, blocks: list[Json], metadata: Json, when: tuple[int | None, int]) -> Said:
+    """Return a message of one part, sent at a time and read in a line: most records are one."""
+    return new_tuple(Said, (role, (new_tuple(Part, (ref, blocks)),), metadata, *when))
 
 
 def _assistant(found: Json, message: Json, uuid: str, line: int, refusals: Refusals) -> Meaning:
     sent = milliseconds(found.get("timestamp"))
-    answer, model, reason = texts_in(message, _OF_ANSWER)
-    if _is_error(found, message):
+    answer, model, reason = text_in(message, "id"), text_in(message, "model"), text_in(message, "stop_reason")
+    if _is_error(found, message, model):
         return Meaning(kept=_note(found, uuid, sent, line, _text_of(message.get("content"))))
     made = anthropic_blocks(message.get("content"), refusals, model)
     blocks = [fitting(block, "assistant", refusals) for block in made]
     told = _told(model, answer)
     metadata = {**told, "finish_reason": reason} if reason else told
-    said = (Said("assistant", (Part(uuid, blocks),), metadata, sent, line),) if blocks else ()
+    said = (_said("assistant", uuid, blocks, metadata, (sent, line)),) if blocks else ()
     usage, counted = map_in(message, "usage"), None
     if usage:
         ref = _usage_ref(answer or uuid, text_in(found, "requestId"))
-        counted = Kept("usage", ref, None, {**told, "usage": usage}, sent, line)
-    return Meaning(said, answer=answer or uuid, usage=counted)
+        counted = new_tuple(Kept, ("usage", ref, None, {**told, "usage": usage}, sent, line))
+    return new_tuple(Meaning, (said, None, False, False, answer or uuid, counted))
 
 
-def _is_error(found: Json, message: Json) -> bool:
+def _is_error(found: Json, message: Json, model: str) -> bool:
     """Whether an answer is text of Claude Code itself."""
     if found.get("isApiErrorMessage") is True:
         return True
-    return text_in(message, "model") == _SYNTHETIC and _text_of(message.get("content")) != _NO_RESPONSE
+    return model == _SYNTHETIC and _text_of(message.get("content")) != _NO_RESPONSE
 
 
 def _is_queued(attachment: Json) -> bool:
@@ -292,7 +292,7 @@ def _attachment(found: Json, _message: Json, uuid: str, line: int, refusals: Ref
     attachment, sent = map_in(found, "attachment"), milliseconds(found.get("timestamp"))
     if _is_queued(attachment):
         blocks = anthropic_blocks(attachment.get("prompt"), refusals)
-        return Meaning(_messages(found, uuid, list(by_role(blocks, "user", refusals)), line), joins=True)
+        return Meaning(_messages(found, uuid, by_role(blocks, "user", refusals), line), joins=True)
     if (heard := _heard(found)) is not None:
         role = text_in(found, "renderedRole") or "system"
         metadata = {"claude_code": {"renderedRole": role, "attachment": text_in(attachment, "type")}}

@@ -8,6 +8,7 @@ records stay together. A fork is a step back only if it would abandon a prompt o
 from array import array
 from collections.abc import Iterator
 
+from reel.base.values import new_tuple
 from reel.importing.id_tables import NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Middle, Said, Step
 from reel.importing.tools.claude_code.records import Meaning, Record
@@ -162,7 +163,7 @@ class Thread:
         if self._answer is not None and meaning.answer == self._answer_id:
             role, parts, metadata, sent, line = self._answer
             (said,) = meaning.said
-            self._answer = Said(role, parts + said.parts, {**metadata, **said.metadata}, sent, line)
+            self._answer = new_tuple(Said, (role, parts + said.parts, {**metadata, **said.metadata}, sent, line))
             self._usage = larger(self._usage, meaning.usage)
             return []
         if self._answer is not None and meaning.joins:

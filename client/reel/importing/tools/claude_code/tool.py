@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from reel.base.strict_json import Json
 from reel.importing.sources.discovery import each_read
@@ -69,7 +70,7 @@ class Session(JsonLines):
         self._prompts = Prompts()
         self._facts: dict[str, str] = {"source": source.path, **source.about}
         # What the last record has said of the session.
-        self._told: tuple[str, ...] = ()
+        self._told: tuple[Any, ...] = ()
         self._part: str | None = None
         self._is_subagent = "parent" in source.about
         self._described: About | None = None
@@ -80,7 +81,7 @@ class Session(JsonLines):
             with self.open() as file:
                 begun = self._prompts.begin(lines_of(file, limit=LONGEST), is_subagent=self._is_subagent)
             if begun is not None and self._prompts.first is not None:
-                self._note_facts(session_of(begun, map_in(begun, "message")))
+                self._note_facts(session_of(begun), text_in(map_in(begun, "message"), "model"))
                 yield from self._in_part("", [self._prompts.first])
         yield from super().steps()
 
@@ -115,7 +116,7 @@ class Session(JsonLines):
             self.counts.note(record.unknown)
         else:
             self.counts.map(record.left_out)
-        self._note_facts(record.session)
+        self._note_facts(record.session, record.model)
         return self._in_part(part, thread.read(record))
 
     def _read_ignored(self, record: Record, part: str, thread: Thread) -> Sequence[Step]:
@@ -127,7 +128,7 @@ class Session(JsonLines):
             self.counts.ignore(record.rule)
             return ()
         self.counts.map(record.left_out)
-        self._note_facts(record.session)
+        self._note_facts(record.session, record.model)
         return self._in_part(part, thread.beside(prompt))
 
     def _in_part(self, part: str, steps: list[Step]) -> list[Step]:
@@ -197,10 +198,14 @@ class Session(JsonLines):
         texts = [text_in(block, "text") for part in prompt.parts for block in part.blocks]
         self._words.take(" ".join(filter(None, texts)), by_tool=by_tool)
 
-    def _note_facts(self, told: tuple[str, ...]) -> None:
-        if told == self._told:  # as nearly always
-            return
-        self._told = cwd, entrypoint, branch, version, model = told
+    def _note_facts(self, told: tuple[Any, ...], model: str) -> None:
+        if told != self._told:  # as hardly ever
+            self._told = told
+            self._note_session(*[fact if type(fact) is str else "" for fact in told])
+        if model and not model.startswith("<"):
+            self._facts["model"] = model
+
+    def _note_session(self, cwd: str, entrypoint: str, branch: str, version: str) -> None:
         if cwd:
             self._facts.setdefault("cwd", cwd)
         if entrypoint:  # a person may go on with what a program began
@@ -208,8 +213,6 @@ class Session(JsonLines):
         for name, value in (("branch", branch), ("version", version)):
             if value:
                 self._facts[name] = value
-        if model and not model.startswith("<"):
-            self._facts["model"] = model
 
     def _tags(self, part: str) -> dict[str, str]:
         parent = {"parent": self.source.conversation} if part else {}

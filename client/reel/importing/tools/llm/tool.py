@@ -122,7 +122,7 @@ class Logs:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
         blocks = message_blocks(database, name, role or "user", self._report, self._leave) or [text_block("")]
         metadata = made_by(PROVIDER, model)
-        runs = list(by_role(blocks, role or "user", Refusals(PROVIDER, self.counts.refused)))
+        runs = by_role(blocks, role or "user", Refusals(PROVIDER, self.counts.refused))
         for number, (owner, run) in enumerate(runs):
             ref = name if number == len(runs) - 1 else f"{name}/{number}"
             yield Said(owner, (Part(ref, run),), metadata if owner == "assistant" else {}, sent)
