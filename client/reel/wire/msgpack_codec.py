@@ -23,13 +23,15 @@ _LIST = b"\xdd"
 CANNOT_PACK = (OverflowError, TypeError)
 
 
-def packer(unicode_errors: str = "strict") -> Callable[[Any], bytes]:
+def packer(unicode_errors: str | None = None) -> Callable[[Any], bytes]:
     """Return a function that encodes one value as MessagePack; each thread needs its own.
 
     Its buffer is small: the library's default of 256 KiB costs more to allocate than most messages cost to encode.
 
     Args:
-        unicode_errors: what becomes of lone surrogates, as in ``str.encode``.
+        unicode_errors: what becomes of lone surrogates, as in ``str.encode``; without it they raise
+            ``UnicodeEncodeError``. With any, also with ``strict``, each text is encoded by itself, which takes twice as
+            long for a message.
     """
     made = Packer(buf_size=_BUFFER, unicode_errors=unicode_errors)  # type: ignore[call-arg]  # missing in the stubs
     pack: Callable[[Any], bytes] = made.pack
@@ -63,7 +65,7 @@ class _OfThread(_local):
     """The encoder of each thread for :func:`packed`: to make one takes twice as long as to encode a message."""
 
     def __init__(self) -> None:
-        self.packer = LastingPacker(lambda: packer("surrogatepass"))
+        self.packer = LastingPacker()
 
 
 _own = _OfThread()
@@ -77,7 +79,10 @@ def packed(value: Any) -> bytes:
         TypeError: it has something that is no plain value, or a numeral.
     """
     lasting = _own.packer
-    data = lasting.pack(value)
+    try:
+        data = lasting.pack(value)
+    except UnicodeEncodeError:  # few texts have lone surrogates
+        data = packer("surrogatepass")(value)
     lasting.forget(len(data))
     return data
 

@@ -56,13 +56,16 @@ class MessagePack:
 
     def _call(self, message: tuple[Any, ...]) -> bytes:
         if self._pack_call is None:
-            self._pack_call = packer("surrogatepass").pack
-        encoded = self._pack_call(message)
+            self._pack_call = packer().pack
+        try:
+            encoded = self._pack_call(message)
+        except UnicodeEncodeError:  # few texts have lone surrogates; to be ready for them takes twice as long
+            encoded = packer("surrogatepass").pack(message)
         if len(encoded) >= LARGE:
             self._pack_call = None  # its buffer would stay that large
         return encoded
 
 
-def packer(unicode_errors: str) -> Packer:
-    """Return an encoder, which treats lone surrogates as told."""
+def packer(unicode_errors: str | None = None) -> Packer:
+    """Return an encoder, which treats lone surrogates as told; without that, they raise ``UnicodeEncodeError``."""
     return Packer(buf_size=_BUFFER, unicode_errors=unicode_errors)  # type: ignore[call-arg]  # missing in the stubs
