@@ -34,6 +34,9 @@ from reeld.store.sweep import clean
 VERSION = 10
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
+# Pages of the WAL that are copied into the file at once, as of the log: what the disk has to write for that, a commit
+# of the log may wait for.
+_COPIED = 250
 
 _TABLES = """
 CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
@@ -75,6 +78,7 @@ def prepare(connection: sqlite3.Connection, database: str | OpenLog, described: 
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the file is in WAL mode
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_COPIED}")
     connection.execute("PRAGMA secure_delete = FAST")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")

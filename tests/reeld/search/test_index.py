@@ -14,6 +14,7 @@ from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from tests.patience import PATIENCE
 from tests.reeld.search.indexes import fill, opened
+from tests.reeld.store.making import size
 from tests.reeld.store.rows import Rows
 
 
@@ -70,6 +71,15 @@ def test_the_wal_of_the_log_can_be_begun_again(rows: Rows, connection: sqlite3.C
     assert [] == kept_by
     assert any("INSERT INTO volume_1" in statement for statement in written)
     assert any("INSERT INTO groups" in statement for statement in written)
+
+
+def test_the_wal_of_the_index_is_copied_in_portions(connection: sqlite3.Connection, database: str) -> None:
+    """What the disk has to write at once is little: commits of the log may wait for it."""
+    connection.execute("CREATE TABLE pages (page BLOB)")
+    for _ in range(750):
+        connection.execute("INSERT INTO pages VALUES (zeroblob(4000))")
+
+    assert size(f"{index_file.path_of(database)}-wal") < 400 * 4096
 
 
 def test_a_batch_that_is_killed(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
