@@ -1,9 +1,9 @@
 """Which trigrams a piece of a text has, as a few bits for each.
 
 A text is cut in pieces of at most some 1,400 letters. They overlap, so that letters in a row lie in one of them. Each
-trigram sets one of the bits of its piece, and a piece has 2.2 to 3.1 bits for each of its different trigrams. So it may
-seem to have a trigram that it lacks, in 31 of 100 cases, and five of them in 3 of 1,000; it never seems to lack one
-that it has.
+trigram sets one of the bits of its piece, and a piece has about 2.2 to 3.1 bits for each of its different trigrams. So
+it may seem to have a trigram that it lacks, in 31 of 100 cases, and five of them in 3 of 1,000; it never seems to lack
+one that it has.
 
 The number of a trigram says which bit that is, however many bits a piece has. Numbers are computed for all trigrams of
 a piece at once, with integers that have 32 bits for each: a loop takes five times as long.
@@ -12,18 +12,21 @@ a piece at once, with integers that have 32 bits for each: a loop takes five tim
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import compress
+from math import log1p
 
 from reeld.search.literals import folded
 
 # The letters of a trigram; those of a piece, and those that it shares with the next one.
 LENGTH = 3
 _LETTERS, OVERLAP = 1400, 32
-# How many bits a piece may have, and how many of them are set at most, of 100.
+# How many bits a piece may have, and for how many different trigrams at most, of 100.
 SIZES = tuple(round(64 * 2 ** (step / 2)) for step in range(13))
 _FULL = 45
-# A letter has 21 bits, so that the sum of three has 32. Of these, 16 are kept.
-_WEIGHTS = 1, 43, 1849
+# Each letter of a trigram counts so many times as much as the one before it. A letter has 21 bits, so that the sum of
+# three has 32. Of these, 16 are kept.
+_WEIGHT = 43
 _LANE, _KEPT = 32, 16
 _FOLDED = 13
 _MULTIPLIER = 40503
@@ -52,8 +55,7 @@ class Signature:
     def __init__(self, piece: str) -> None:
         self._count = max(0, len(piece) - LENGTH + 1)
         letters = int.from_bytes(piece.encode("utf-32-le", "surrogatepass"), "little")
-        first, second, third = _WEIGHTS
-        sums = letters * first + (letters >> _LANE) * second + (letters >> 2 * _LANE) * third
+        sums = letters + (letters + (letters >> _LANE) * _WEIGHT >> _LANE) * _WEIGHT
         self._numbers = ((sums ^ sums >> _FOLDED) & _LOW) * _MULTIPLIER & _LOW
 
     @property
@@ -63,12 +65,30 @@ class Signature:
 
     @property
     def size(self) -> int:
-        """How many bits it has."""
-        different = len(set(self.numbers))
-        return next(size for size in SIZES if 100 * different <= size * _FULL)
+        """How many bits it has: as many as fit the number of its different trigrams.
+
+        That number is told, to some of 100, from how many bits are set of those for all of them: to count them takes as
+        long as all the rest.
+        """
+        most = self._most_bits
+        return _size_for(-len(most) * log1p(-most.count(1) / len(most)))
 
     def bits(self, size: int) -> bytes:
         """Return so many bits, each as a byte: zero, or one."""
+        most = self._most_bits
+        if size == len(most):
+            return most
+        if size * 2 == len(most):  # as for most longer texts; then a bit is set if either of two was
+            pairs = int.from_bytes(most, "little")
+            return (pairs | pairs >> 8).to_bytes(len(most), "little")[::2]
+        return self._bits(size)
+
+    @cached_property
+    def _most_bits(self) -> bytes:
+        """Its bits in the size that fits if all its trigrams are different."""
+        return self._bits(_size_for(self._count))
+
+    def _bits(self, size: int) -> bytes:
         found = bytearray(size)
         for bit in self._lanes(self._numbers * size >> _KEPT & _LOW):
             found[bit] = 1
@@ -79,6 +99,11 @@ class Signature:
         if sys.byteorder == "big":
             found.byteswap()
         return found[: self._count]
+
+
+def _size_for(trigrams: float) -> int:
+    """Return how many bits a piece with so many different trigrams has."""
+    return next(size for size in SIZES if 100 * trigrams <= size * _FULL)
 
 
 def bit_of(number: int, size: int) -> int:

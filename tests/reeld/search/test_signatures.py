@@ -2,6 +2,7 @@
 
 import random
 from array import array
+from itertools import compress, count
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,18 @@ def test_size(words: int, usual: int) -> None:
     assert len(bits) == signature.size
     assert sum(bits) <= 0.45 * len(bits)
     assert signature.size == SIZES[0] or sum(bits) >= 0.2 * len(bits)
+
+
+@pytest.mark.parametrize("different", [3, 20, 150, 300, 500, 700, 1400])
+def test_size_of_what_repeats_itself(different: int) -> None:
+    """A trigram that a piece has several times counts once, or nearly so."""
+    letters = "".join(map(chr, range(0x4E00, 0x4E00 + different)))
+    signature = Signature((letters * (1400 // different + 1))[:1402])
+
+    assert different <= 0.46 * signature.size
+    assert different >= 0.29 * signature.size or signature.size == SIZES[0]
+    for size in SIZES:
+        assert {bit_of(number, size) for number in signature.numbers} == {*compress(count(), signature.bits(size))}
 
 
 def test_few_seem_to_have_what_they_lack() -> None:
