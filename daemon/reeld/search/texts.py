@@ -54,9 +54,8 @@ def text_of(
     """
     if kind in ROLES and (data_json is None or _is_metadata(kind, data_json)):  # as of most events
         return (content or "")[:MAX_BLOCK]
-    text = "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json, thinking, blocks) if text)[
-        :MAX_EVENT
-    ]
+    texts = _texts(kind, content, data_json, thinking, blocks)
+    text = "\n".join([text[:MAX_BLOCK] for text in texts if text])[:MAX_EVENT]
     return clean(text)[0]  # JSON may have escapes of NUL and of half a character
 
 
@@ -75,10 +74,14 @@ def _texts(
     data_json: str | None,
     thinking: bool,  # noqa: FBT001
     blocks: Sequence[Any] | None,
-) -> Iterable[str]:
+) -> list[str]:
     if kind in ROLES:
-        found = blocks_of(kind, content, data_json) if blocks is None else blocks
-        return [content or ""] if found is None else [text for block in found for text in _of_block(block, thinking)]
+        given = blocks_of(kind, content, data_json) if blocks is None else blocks
+        if given is None:
+            return [content or ""]
+        found: list[str] = []
+        _add_texts(given, thinking, found)
+        return found
     if kind in ("created", "changed"):
         data = data_of(data_json)
         return [value for field in ("title", "name") if isinstance(value := data.get(field), str)]
@@ -87,21 +90,21 @@ def _texts(
     return [content or ""] if kind == "system" else []
 
 
-def _of_block(block: Mapping[str, Any], thinking: bool) -> Iterator[str]:  # noqa: FBT001
-    kind = block["type"]
-    if kind == "text" or (kind == "thinking" and thinking):
-        yield block["text"]
-    elif kind == "tool_call":
-        yield block["name"]
-        yield _arguments(block["arguments"])
-    elif kind == "tool_result":
-        if isinstance(block["content"], str):
-            yield block["content"]
-        else:
-            for inside in block["content"]:
-                yield from _of_block(inside, thinking)
-    elif kind == "media":
-        yield block.get("name") or ""
+def _add_texts(blocks: Iterable[Mapping[str, Any]], thinking: bool, found: list[str]) -> None:  # noqa: FBT001
+    """Add the texts of blocks to a list: to yield them takes three times as long."""
+    for block in blocks:
+        kind = block["type"]
+        if kind == "text" or (kind == "thinking" and thinking):
+            found.append(block["text"])
+        elif kind == "tool_call":
+            found += block["name"], _arguments(block["arguments"])
+        elif kind == "tool_result":
+            if isinstance(block["content"], str):
+                found.append(block["content"])
+            else:
+                _add_texts(block["content"], thinking, found)
+        elif kind == "media":
+            found.append(block.get("name") or "")
 
 
 def _arguments(arguments: str) -> str:

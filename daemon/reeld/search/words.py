@@ -43,10 +43,8 @@ _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CAPITALS, _OTHERS = ascii_uppercase.encode(), (ascii_lowercase + digits).encode()
 _IN_WORDS = bytes(ord("A" if byte in _CAPITALS else "a" if byte in _OTHERS else " ") for byte in range(256))
 _IN_NAMES = bytes(ord("_" if byte in b"_-" else "a" if byte in _CAPITALS + _OTHERS else " ") for byte in range(256))
-# A name whose parts are divided, and what divides them. Names of more parts are rather data, and so is what begins
-# with a digit.
+# A name whose parts are divided. Names of more parts are rather data, and so is what begins with a digit.
 _DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*+(?:[_-]++[0-9A-Za-z]++)++")
-_DIVIDER = re.compile(r"[_-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST_PARTS = 8
 _LONGEST_JOIN = 40
 # How many names are kept with their parts: a text has the same ones as those before it.
@@ -104,11 +102,11 @@ def _camel(text: str) -> list[str]:
 
 
 def _divided(text: str) -> list[str]:
-    """Return the names in a text whose parts are divided, in order."""
+    """Return the runs of letters and dividers in a text that may have names with divided parts, in order."""
     if "_" not in text and "-" not in text:
         return []
     kinds = text.encode("ascii", "replace").translate(_IN_NAMES) + b" "
-    return [name for begin, end in _runs_with(b"a_", kinds) for name in _DIVIDED.findall(text[begin:end])]
+    return [text[begin:end] for begin, end in _runs_with(b"a_", kinds)]
 
 
 def _runs_with(wanted: bytes, kinds: bytes) -> Iterator[tuple[int, int]]:
@@ -129,15 +127,19 @@ def _parts_of(word: str) -> Sequence[str]:
     return [part.lower() for part in _BOUNDARY.split(word)]
 
 
-def _joins(text: str, camel: Sequence[str]) -> Iterable[str]:
+def _joins(text: str, camel: Iterable[str]) -> Iterable[str]:
     """Return what two or three neighbouring parts of the names in a text are without a divider, and whole names."""
-    names = dict.fromkeys([*_divided(text), *camel])
-    return dict.fromkeys(chain.from_iterable(map(_joins_of, names)))
+    return dict.fromkeys(chain.from_iterable((*map(_joins_in, _divided(text)), *map(_joins_of, camel))))
+
+
+@lru_cache(_NAMES)
+def _joins_in(divided: str) -> Sequence[str]:
+    return [join for name in _DIVIDED.findall(divided) for join in _joins_of(name)]
 
 
 @lru_cache(_NAMES)
 def _joins_of(name: str) -> Sequence[str]:
-    pieces = [piece.lower() for piece in _DIVIDER.split(name)]
+    pieces = [part for piece in name.replace("-", "_").split("_") if piece for part in _parts_of(piece)]
     return [join for join in _joined(pieces) if len(join) <= _LONGEST_JOIN] if len(pieces) <= _MOST_PARTS else []
 
 
