@@ -57,6 +57,8 @@ class _FunctionRunner(sqlite3.Connection):
     log: Any = None
     # What its checkpoints have copied; ``None`` if it makes none, or of what can be built again.
     copies: WalCopies | None = None
+    # Reads while this one copies the WAL; ``None`` if it only does that while nobody commits.
+    reader: sqlite3.Connection | None = None
 
     def execute(self, sql: Any, parameters: Any = (), /) -> Any:
         if callable(sql):

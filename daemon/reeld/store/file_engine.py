@@ -51,7 +51,8 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
             # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
             # connection, because a backup takes long and nothing should wait behind it. It copies the WAL as well.
-            setup = partial(_prepare_copier, copies=await database.run(attrgetter("copies")))
+            beside = stack.enter_context(closing(open_guard(path)))
+            setup = partial(_prepare_copier, copies=await database.run(attrgetter("copies")), beside=beside)
             opened = open_database(bridge, path, setup, readonly=False, is_open=True)
             copier = await stack.enter_async_context(opened)
             guard = stack.enter_context(closing(open_guard(path)))
@@ -82,9 +83,10 @@ def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, pa
     prepare(connection, path, durability)
 
 
-def _prepare_copier(connection: sqlite3.Connection, copies: WalCopies) -> None:
+def _prepare_copier(connection: sqlite3.Connection, copies: WalCopies, beside: sqlite3.Connection) -> None:
     """Prepare the connection that copies the file for backups, and the WAL while the first connection commits."""
-    connection.copies = copies  # type: ignore[attr-defined]  # as above
+    connection.copies, connection.reader = copies, beside  # type: ignore[attr-defined]  # as above
+    prepare_reader(beside)
     prepare_copier(connection)
 
 

@@ -60,14 +60,14 @@ def copy_ahead(connection: sqlite3.Connection) -> None:
     """Copy the WAL into the file, and sync that, while another connection commits; it does not begin the WAL anew.
 
     Args:
-        connection: one that has copies, and does not write.
+        connection: one that has copies and a reader, and does not write.
 
     Raises:
         OSError: it failed.
         sqlite3.Error: the same.
     """
     copies: WalCopies = connection.copies  # type: ignore[attr-defined]  # it is one of connection_thread's
-    copies.copy_ahead(connection)
+    copies.copy_ahead(connection, connection.reader)  # type: ignore[attr-defined]  # as above
 
 
 def _run(connection: sqlite3.Connection, mode: str) -> tuple[int, int, int]:

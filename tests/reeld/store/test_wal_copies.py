@@ -14,6 +14,7 @@ from reeld.store import file_engine
 from reeld.store.store import open_store
 from reeld.store.wal import checkpoint, copy_ahead, restart_wal, truncate_wal
 from reeld.store.wal_copies import WalCopies
+from reeld.store.wal_format import FRAMES_AT
 from tests.reeld.store.making import content, event, made, query, said, size, write
 
 pytestmark = pytest.mark.file
@@ -23,6 +24,7 @@ class Writer(sqlite3.Connection):
     """A connection that makes checkpoints."""
 
     copies: WalCopies | None = None
+    reader: sqlite3.Connection | None = None
 
 
 @contextmanager
@@ -98,8 +100,11 @@ def test_a_sync_that_failed(path: str, tmp_path: Path, later: object, has_copies
 def copier(path: str, writer: Writer, descriptor: int) -> Iterator[Writer]:
     """Open the connection that copies while the writer commits."""
     writer.copies = WalCopies(path, descriptor)
-    with closing(sqlite3.connect(path, isolation_level=None, factory=Writer)) as beside:
-        beside.copies = writer.copies
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as reader,
+        closing(sqlite3.connect(path, isolation_level=None, factory=Writer)) as beside,
+    ):
+        beside.copies, beside.reader = writer.copies, reader
         yield beside
 
 
@@ -113,6 +118,41 @@ def test_a_wal_that_is_copied_ahead(path: str, tmp_path: Path) -> None:
 
         assert 0 == checkpoint(writer).left
         assert {"a": 80, "b": 10, "c": 10} == on_the_disk(path, tmp_path)
+
+
+def header(path: str) -> bytes:
+    """Return what is another one in each WAL."""
+    return content(f"{path}-wal")[:FRAMES_AT]
+
+
+def test_a_wal_that_begins_anew_while_it_is_copied(path: str) -> None:
+    """It is not copied: SQLite might take the frames of the earlier WAL for its own."""
+    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
+        say(writer, "b", 0)
+        assert 0 == checkpoint(writer).left  # so the next commit begins it anew
+        before = content(path), header(path)
+        beside.set_trace_callback(lambda _: say(writer, "c", 0))
+        copy_ahead(beside)
+
+        assert before[0] == content(path)
+        assert before[1] != header(path)
+
+
+def test_a_wal_that_is_copied_does_not_begin_anew(path: str) -> None:
+    """A commit is appended, also if somebody else has copied all that was there."""
+    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
+
+        def interfere(_: str) -> None:
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                assert 0 == checkpoint(other).left
+            say(writer, "c", 10)
+
+        say(writer, "b", 0)
+        before = header(path)
+        beside.set_trace_callback(interfere)
+        copy_ahead(beside)
+
+        assert before == header(path)
 
 
 def test_a_wal_in_doubt_is_not_copied_ahead(path: str, tmp_path: Path) -> None:
