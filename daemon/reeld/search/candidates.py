@@ -16,8 +16,8 @@ from reel.base.light_typing import NamedTuple
 from reel.base.remembering import remembering
 from reeld.search.literals import Either, Needed, Run, folded
 from reeld.search.names import LACKED
-from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of, having
-from reeld.search.trigrams import end_of, events_of, groups_of, row_of, rows_of
+from reeld.search.signatures import LENGTH, OVERLAP, Signature, bit_of
+from reeld.search.trigrams import end_of, events_with, groups_of, row_of, rows_of
 from reeld.search.vocabulary import with_pieces
 from reeld.search.volumes import Some, Volume, last, some_with
 
@@ -105,7 +105,7 @@ class _Having(NamedTuple):
 
     def events(self, connection: sqlite3.Connection) -> list[int]:
         """Return their ids, ascending."""
-        found = [having(texts, events_of(connection, group)) for group, texts in self.whole.items()]
+        found = [events_with(connection, group, texts) for group, texts in self.whole.items()]
         return sorted(chain(*found, self.cut))
 
 
@@ -140,7 +140,7 @@ class _Looking:
             if pieces and group.kind.is_whole:
                 whole[group.number] = pieces
             elif pieces:
-                cut.update(having(pieces, events_of(self._connection, group.number)))
+                cut.update(events_with(self._connection, group.number, pieces))
         return _Having(whole, cut)
 
 

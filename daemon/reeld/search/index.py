@@ -31,7 +31,7 @@ from reeld.store.room import require_room
 from reeld.store.sweep import clean
 
 # A new number forces a rebuild of every index: for changes of the tables, of what counts as a word, or what is indexed.
-VERSION = 10
+VERSION = 11
 # The room that an erasure needs in a volume, which is written again: in the WAL, and beside the old one.
 _ROOM = 64 << 20
 # Pages of the WAL that are copied into the file at once, as of the log: what the disk has to write for that, a commit

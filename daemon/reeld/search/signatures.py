@@ -1,8 +1,8 @@
 """Which trigrams a piece of a text has, as a few bits for each.
 
 A text is cut in pieces of at most some 1,400 letters. They overlap, so that letters in a row lie in one of them. Each
-trigram sets one of the bits of its piece, and a piece has about 2.2 to 3.1 bits for each of its different trigrams. So
-it may seem to have a trigram that it lacks, in 31 of 100 cases, and five of them in 3 of 1,000; it never seems to lack
+trigram sets one of the bits of its piece, and a piece has about 2.3 to 3.3 bits for each of its different trigrams. So
+it may seem to have a trigram that it lacks, in 30 of 100 cases, and five of them in 3 of 1,000; it never seems to lack
 one that it has.
 
 The number of a trigram says which bit that is, however many bits a piece has. Numbers are computed for all trigrams of
@@ -23,7 +23,7 @@ LENGTH = 3
 _LETTERS, OVERLAP = 1400, 32
 # How many bits a piece may have, and for how many different trigrams at most, of 100.
 SIZES = tuple(round(64 * 2 ** (step / 2)) for step in range(13))
-_FULL = 45
+_FULL = 43
 # Each letter of a trigram counts so many times as much as the one before it. A letter has 21 bits, so that the sum of
 # three has 32. Of these, 16 are kept.
 _WEIGHT = 43

@@ -5,7 +5,7 @@ a group. It is stored bit by bit: a row has one bit of each of its pieces. So to
 trigrams is to read eight rows of 500 bytes, and to combine them.
 
 Measured with a million events of 183 characters, lines of real conversations: groups take 0.39 of the size of the rest
-of the index, and 0.45 of it with whole conversations of 1,900 characters a message. A trigram table of FTS5 took as
+of the index, and 0.47 of it with whole conversations of 1,900 characters a message. A trigram table of FTS5 took as
 much for blocks of 16 kB of text, of which nearly all had the trigrams of two words.
 
 Groups are made when the words of all events are in the index (:mod:`reeld.search.grouping`). What is in none yet is
@@ -14,14 +14,17 @@ read as it is. Nothing is deleted from a group: the groups of the volume are for
 
 import sqlite3
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from reel.base.light_typing import NamedTuple
+from reeld.search.signatures import having
 from reeld.search.volumes import Volume, down_from
 from reeld.store.connection import Numbers
 
 # The lowest bits of the number of a row say which bit of the pieces it has, and the others of which group.
 _BITS = 12
+# Ids of the events of a group have four bytes, as what they are above one of them: a volume has thousands of events.
+_ABOVE = "I"
 # So many of the newest events are in no group yet at most, unless there is a lack of groups.
 MOST_WAITING = 1 << 13
 
@@ -30,7 +33,7 @@ def create(connection: sqlite3.Connection) -> None:
     """Create the tables, empty."""
     connection.execute(
         "CREATE TABLE groups (number INTEGER PRIMARY KEY, volume INTEGER NOT NULL, last INTEGER NOT NULL,"
-        " size INTEGER NOT NULL, is_whole INTEGER NOT NULL, events BLOB NOT NULL) STRICT"
+        " size INTEGER NOT NULL, is_whole INTEGER NOT NULL, below INTEGER NOT NULL, events BLOB NOT NULL) STRICT"
     )
     connection.execute("CREATE INDEX groups_of_volume ON groups (volume, last)")
     connection.execute("CREATE TABLE bits (number INTEGER PRIMARY KEY, pieces BLOB NOT NULL) STRICT")
@@ -59,8 +62,21 @@ def groups_of(connection: sqlite3.Connection, volume: int) -> list[Group]:
 
 def events_of(connection: sqlite3.Connection, group: int) -> "array[int]":
     """Return of which event each piece of a group is; zero for what is no piece."""
-    (stored,) = connection.execute("SELECT events FROM groups WHERE number = ?", (group,)).fetchone()
-    return array("q", stored)
+    below, above = _events_of(connection, group)
+    return array("q", (event and event + below for event in above))
+
+
+def events_with(connection: sqlite3.Connection, group: int, column: int) -> Iterator[int]:
+    """Return the events of those pieces of a group whose bits are set in a column."""
+    below, above = _events_of(connection, group)
+    return map(below.__add__, having(column, above))
+
+
+def _events_of(connection: sqlite3.Connection, group: int) -> tuple[int, "array[int]"]:
+    """Return an id, and how much above it that of the event of each piece is; zero for what is no piece."""
+    query = "SELECT below, events FROM groups WHERE number = ?"
+    below, above = connection.execute(query, (group,)).fetchone()
+    return below, array(_ABOVE, above)
 
 
 def row_of(group: Group, bit: int) -> int:
@@ -97,8 +113,12 @@ def insert(
         events: of which event each piece is; zero for what is no piece, which fills a byte.
         columns: each bit of all of them.
     """
-    query = "INSERT INTO groups (volume, last, size, is_whole, events) VALUES (?, ?, ?, ?, ?) RETURNING number"
-    (number,) = connection.execute(query, (volume, last, *kind, events.tobytes())).fetchone()
+    query = (
+        "INSERT INTO groups (volume, last, size, is_whole, below, events) VALUES (?, ?, ?, ?, ?, ?) RETURNING number"
+    )
+    below = min(filter(None, events), default=1) - 1
+    above = array(_ABOVE, (event and event - below for event in events))
+    (number,) = connection.execute(query, (volume, last, *kind, below, above.tobytes())).fetchone()
     rows = zip(range(*_rows_of(Group(number, kind))), columns, strict=True)
     connection.executemany("INSERT INTO bits VALUES (?, ?)", rows)
 

@@ -116,7 +116,7 @@ def test_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def groups(said: Index) -> list[tuple[int, int, int]]:
     """Return the size of each group, whether its texts are whole, and how many pieces it has."""
-    query = "SELECT size, is_whole, length(events) / 8 FROM groups ORDER BY volume, is_whole DESC, size, number"
+    query = "SELECT size, is_whole, length(events) / 4 FROM groups ORDER BY volume, is_whole DESC, size, number"
     return said.connection.execute(query).fetchall()
 
 
@@ -150,7 +150,7 @@ def test_few_pieces_of_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(grouping, "_CHARACTERS", 100_000)
     texts = [
         "a tape",
-        *[" ".join(map(str, range(number, 36 + 2 * number))) for number in range(18)],
+        *[" ".join(map(str, range(number, 35 + 2 * number))) for number in range(18)],
         "tape deck " * 200,
     ]
     with filled(tmp_path, *texts, "x") as said:
