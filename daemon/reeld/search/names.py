@@ -20,8 +20,8 @@ _SET = r"\[(?:\\[dw]|0-9|[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9A-Za-z_])+\]"
 _PART = re.compile(
     rf"(?:(?P<letter>[0-9A-Za-z_])|\\[dwbB]|{_SET})(?:(?P<repeated>[*+?]|\{{(?P<least>\d+)(?:,\d*)?\}})\??)?"
 )
-# The fewest letters that tell names apart.
-_TELLING = 3
+# The fewest letters that tell names apart, and the most pieces that are looked for.
+_TELLING, _MOST = 3, 8
 
 
 def are_lacked(text: str, prepared: Indexed) -> bool:
@@ -31,8 +31,10 @@ def are_lacked(text: str, prepared: Indexed) -> bool:
     """
     if has_encoded(text) or not (vocabulary.are_counted(prepared.words) and vocabulary.are_counted(prepared.joins)):
         return True
-    divided = _DIVIDED.findall(text) if "_" in text else []
-    return any(name.replace("_", "").lower() not in prepared.joins for name in divided)
+    if "_" not in text:
+        return False
+    joins = frozenset(prepared.joins.split())
+    return any(name.replace("_", "").lower() not in joins for name in _DIVIDED.findall(text))
 
 
 def pieces_of(expression: str) -> Sequence[str]:
@@ -52,6 +54,6 @@ def pieces_of(expression: str) -> Sequence[str]:
             pieces[-1] += part["letter"].lower()
         if part["letter"] is None or part["repeated"] is not None:
             pieces.append("")
-    found = tuple(filter(None, pieces))
+    found = tuple(filter(None, pieces))[:_MOST]
     is_telling = any(len(piece) >= _TELLING for piece in found) and not "".join(found).isdigit()
     return found if is_telling else ()
