@@ -64,7 +64,7 @@ def test_the_wal_of_the_log_can_be_begun_again(rows: Rows, connection: sqlite3.C
             kept_by.extend([statement] if is_kept else [])
 
     connection.set_trace_callback(begin_again)
-    index.fill(connection)
+    fill(connection)
     index.make_groups(connection)
     connection.set_trace_callback(None)
 
