@@ -180,6 +180,7 @@ def test_calls_and_results_in_batches(rows: Rows, connection: sqlite3.Connection
     agents = rows.agent(1), rows.agent(2)
     for _ in range(60):
         agent, call = chance.choice(agents), chance.choice(("c1", "c2", "c3"))
+        rows.event(agent, content="meanwhile")
         if chance.random() < 0.5:
             answered(rows, agent, call=call, success=chance.random() < 0.5)
         else:
