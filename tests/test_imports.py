@@ -372,7 +372,17 @@ def test_tools_do_not_know_each_other() -> None:
 def test_integrations_do_not_know_each_other() -> None:
     """The folder of a framework imports what is shared and its own, and nothing of another's; nobody imports it."""
     place = "reel.integrations"
-    names = ("arguments", "frameworks", "item_copy", "naming", "new_items", "newest", "results_first", "unchanged")
+    names = (
+        "arguments",
+        "frameworks",
+        "item_copy",
+        "naming",
+        "new_items",
+        "newest",
+        "posted",
+        "results_first",
+        "unchanged",
+    )
     of_the_worker = ("worker", "awaiting", "queued_calls")
     shared = [f"{place}.{name}" for name in (*names, *of_the_worker)]
 

@@ -171,7 +171,7 @@ async def test_copying_the_wal_fails(
     await write(store, said(1, event(3)))
     await write(store, said(1, event(4)))
 
-    assert failed == "checkpoint: not authorized; it is tried again"
+    assert "checkpoint: not authorized; it is tried again" == failed
     assert store.writer.housekeeping.problem is None
     assert "checkpoint works again" == caplog.messages[-1]
 
