@@ -80,7 +80,10 @@ class Checkpoints:
         """Note a commit of so many events, with so many characters."""
         self._commits += 1
         self.pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
-        if self.pages - self._copied >= _EVERY // _PORTIONS and not (self._is_copying or self._is_over):
+        more = self.pages - self._copied
+        if self._is_copying:
+            self._is_over = self._is_over or more * _PAGE >= _LARGE  # on a disk that hangs the WAL is bounded as well
+        elif more >= _EVERY // _PORTIONS and not self._is_over:
             self._copy_ahead()
 
     def _copy_ahead(self) -> None:

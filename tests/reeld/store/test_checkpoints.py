@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+import trio.testing
 
 from reeld.store import checkpoints, wal
 from reeld.store.store import Store
@@ -119,6 +120,24 @@ async def test_the_wal_is_copied_in_portions(store: Store, path: str, monkeypatc
 
     assert [False, False, True, False, False, True] == changed
     assert 6 == pages_since(store)
+
+
+async def test_commits_wait_for_copying_that_does_not_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would make the WAL grow without bounds."""
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    await write(store, made(1))
+    await copied_ahead(store)
+    await store.writer.checkpoint()
+    monkeypatch.setattr(checkpoints, "_LARGE", 3 * checkpoints._PAGES_OF_A_COMMIT * checkpoints._PAGE)
+    turn = (await store._database.run(attrgetter("copies")))._turn
+    waiting = []
+    with turn:  # so the copying has begun, and does not end
+        for seq in range(2, 6):
+            await write(store, said(1, event(seq)))
+            await trio.testing.wait_all_tasks_blocked()
+            waiting.append(store._database.waiting)
+
+    assert [0, 0, 0, 1] == waiting
 
 
 async def test_a_checkpoint_does_not_wait_for_a_backup(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
