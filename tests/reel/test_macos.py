@@ -81,6 +81,20 @@ def test_a_sync_reaches_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert [(file.fileno(), 51)] == calls
 
 
+def test_a_file_system_without_that_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One on the network that does not know F_FULLFSYNC is asked for what it knows; other errors are errors."""
+    synced: list[int] = []
+    unknown = 51  # to Linux, too
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", unknown, raising=False)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with (tmp_path / "file").open("w") as file:
+        sync_descriptor(file.fileno())
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            sync_descriptor(1 << 20)
+
+        assert [file.fileno()] == synced
+
+
 def test_memory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without /proc the memory is the peak, which a Mac counts in bytes."""
     monkeypatch.setattr(stats, "_STATM", tmp_path / "none")

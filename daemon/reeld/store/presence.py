@@ -6,6 +6,7 @@ on a busy machine), a commit takes 130 us or more. They are made on the event lo
 idle: each call releases the GIL, and reacquiring it beside a busy loop would cost more than the call.
 """
 
+import errno
 import fcntl
 import logging
 import os
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 Identity: TypeAlias = tuple[int, int]
 
 _MODE = 0o600
+# What file systems say of a call that they do not have.
+_UNKNOWN = {errno.ENOTSUP, errno.EINVAL, errno.ENOTTY}
 
 DATABASE, WAL, LOCK = "database", "wal", "lock"
 
@@ -178,13 +181,19 @@ class Presence:
 def sync_descriptor(descriptor: int) -> None:
     """Wait until the content of a file, or of a directory, is on the disk.
 
-    On macOS fsync leaves it in the disk's own cache, which is lost in a power cut (see fcntl(2) there).
+    On macOS fsync leaves it in the disk's own cache, which is lost in a power cut (see fcntl(2) there). Some file
+    systems know nothing else, such as those on the network.
     """
     full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
-        os.fsync(descriptor)
-    else:
-        fcntl.fcntl(descriptor, full)
+    if full is not None:
+        try:
+            fcntl.fcntl(descriptor, full)
+        except OSError as error:
+            if error.errno not in _UNKNOWN:
+                raise
+        else:
+            return
+    os.fsync(descriptor)
 
 
 def _removed(kind: str, path: str) -> Displaced:
