@@ -71,6 +71,8 @@ class Eraser:
         self.index_has_traces = recovered.was_decided
         # Whether the file may have traces of erased content; on a server, whether an erasure is to be marked as done.
         self.has_traces = recovered.was_decided and engine.is_file
+        # Whether that may be so on the disk alone, because a sync has failed.
+        self._is_in_doubt = False
         # Whether an erasure was decided, and not applied or not forgotten by all that is in memory; or was not decided,
         # and could not be abandoned.
         self.is_stuck = recovered.problem is not None
@@ -260,7 +262,7 @@ class Eraser:
             log.warning("free pages stay in the file, and are used again: %s", error)
 
     async def _sweep(self, ground: Ground) -> None:
-        sweep, tries = Sweep(ground), _TRIES
+        sweep, tries = Sweep(ground, is_in_doubt=self._is_in_doubt), _TRIES
         try:
             while not await self._finish(sweep):
                 visited = sweep.visited
@@ -273,6 +275,10 @@ class Eraser:
                 tries += _EARNED if sweep.visited > visited else -1
                 if not tries:
                     raise Storage(await self._hindrance(ground))
+            self._is_in_doubt = False
+        except OSError:
+            self._is_in_doubt = True
+            raise
         finally:
             with anyio.CancelScope(shield=True):
                 await self._database.run(lambda _: sweep.let_go())

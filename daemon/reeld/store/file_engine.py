@@ -3,10 +3,9 @@
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,11 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
         with opening(path):
             presence = Presence(path, held)
             descriptor = stack.enter_context(open_descriptor(path, os.O_CREAT | os.O_NOFOLLOW))
-            setup = partial(_prepare, presence=presence, opened=descriptor, path=path, durability=durability)
+            # The system tells each descriptor once that something was not written, and both have to know it.
+            other = stack.enter_context(open_descriptor(path, os.O_NOFOLLOW))
+            copies = WalCopies(path, other)
+            prepared = partial(_prepare, presence=presence, opened=(descriptor, other), copies=copies)
+            setup = partial(prepared, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.push_async_callback(_settle, database, path)
             stack.enter_context(presence.hold_wal())
@@ -52,7 +55,7 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
             # connection, because a backup takes long and nothing should wait behind it. It copies the WAL as well.
             beside = stack.enter_context(closing(open_guard(path)))
-            setup = partial(_prepare_copier, copies=await database.run(attrgetter("copies")), beside=beside)
+            setup = partial(_prepare_copier, copies=copies, beside=beside)
             opened = open_database(bridge, path, setup, readonly=False, is_open=True)
             copier = await stack.enter_async_context(opened)
             guard = stack.enter_context(closing(open_guard(path)))
@@ -76,10 +79,18 @@ async def _settle(database: ConnectionThread, path: str) -> None:
                 prepare_copier(_never_closed[-1])
 
 
-def _prepare(connection: sqlite3.Connection, presence: Presence, opened: int, path: str, durability: str) -> None:
+def _prepare(
+    connection: sqlite3.Connection,
+    presence: Presence,
+    opened: Iterable[int],
+    copies: WalCopies,
+    path: str,
+    durability: str,
+) -> None:
     """Prepare a file that SQLite has just opened, unless another one was put at its path before that."""
-    presence.require_locked(opened)
-    connection.copies = WalCopies(path, opened)  # type: ignore[attr-defined]  # it is one of connection_thread's
+    for descriptor in opened:
+        presence.require_locked(descriptor)
+    connection.copies = copies  # type: ignore[attr-defined]  # it is one of connection_thread's
     prepare(connection, path, durability)
 
 

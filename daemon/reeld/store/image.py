@@ -57,14 +57,16 @@ class Image:
 
     Args:
         descriptor: of the file, to read and write.
+        is_in_doubt: whether it may have other bytes on the disk than in memory.
 
     Raises:
         OSError: it cannot be read.
         Storage: it has no pointer map, or is no database.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, is_in_doubt: bool = False) -> None:
         self._descriptor = descriptor
+        self._is_in_doubt = is_in_doubt
         header = _read_header(descriptor)
         if not header.has_map:
             raise Storage(
@@ -120,7 +122,8 @@ class Image:
             unused = self._unused(number, page)
         except (IndexError, error) as problem:
             raise DamagedPageError from problem
-        found = [(start, end) for start, end in unused if page[start:end] != self._zeros[: end - start]]
+        doubt = self._is_in_doubt
+        found = [(start, end) for start, end in unused if doubt or page[start:end] != self._zeros[: end - start]]
         for start, end in found:
             os.pwrite(self._descriptor, self._zeros[: end - start], (number - 1) * self.page_size + start)
         return bool(found)

@@ -60,10 +60,13 @@ class Sweep:
 
     Args:
         ground: the file.
+        is_in_doubt: whether an earlier pass may not be on the disk: its sync failed. Then the system has forgotten what
+            was to be written, and shows it nevertheless.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, *, is_in_doubt: bool = False) -> None:
         self._ground = ground
+        self._is_in_doubt = is_in_doubt
         self._wal = f"{ground.path}-wal"
         self._image: Image | None = None
         self._let_go_at = 0.0
@@ -103,7 +106,7 @@ class Sweep:
         guard.execute("SELECT 1 FROM main.sqlite_schema").fetchall()
         if not is_empty or self._size_of_wal():
             return False
-        self._image = Image(self._ground.descriptor)
+        self._image = Image(self._ground.descriptor, is_in_doubt=self._is_in_doubt)
         self._let_go_at = time.monotonic() + _KEPT
         return True
 

@@ -1,5 +1,6 @@
 """Erasures one after the other: what was decided is finished, whatever came after it, and nothing else is."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -21,7 +22,7 @@ from reeld.store.erasing_backups import erase_in
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.redacting import Past, plan_redaction
 from reeld.store.store import Store, open_store
-from reeld.store.wal import checkpoint
+from reeld.store.wal import checkpoint, copy_ahead
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, query, write
 
@@ -118,6 +119,45 @@ async def test_traces_go_when_the_reader_ends(path: str) -> None:
         await opened.__aexit__(None, None, None)
 
     assert ((False, [("applied",)]), [("done",)]) == (first, second)
+    assert not has_secret(path)
+
+
+@pytest.mark.file
+async def test_a_sync_that_fails(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was cleared is written again, though the file shows it: also if it was another sync that failed first."""
+    told, cleared = set[int](), list[tuple[int, int]]()
+    write_, sync = os.pwrite, os.fsync
+
+    def tell(descriptor: int) -> None:
+        """Fail once for each descriptor of the database, as the system does."""
+        sync(descriptor)
+        if descriptor not in told and os.path.sameopenfile(descriptor, ground.descriptor):
+            told.add(descriptor)
+            raise OSError(errno.EIO, "it was lost")
+
+    def note(descriptor: int, data: bytes, at: int) -> int:
+        if descriptor == ground.descriptor:
+            cleared.append((len(data), at))
+        return write_(descriptor, data, at)
+
+    async with open_store(path) as store:
+        await filled(store)
+        await decide(store, 2)
+    async with open_store(path) as store:
+        assert store.engine.copier is not None
+        assert store.engine.ground is not None
+        ground = store.engine.ground
+        monkeypatch.setattr(os, "pwrite", note)
+        monkeypatch.setattr(os, "fsync", tell)
+        with pytest.raises(OSError, match="it was lost"):
+            await store.engine.copier.run(copy_ahead)
+        await store.eraser.tidy()
+        failed, first = store.eraser.has_traces, set(cleared)
+        cleared.clear()
+        await store.eraser.tidy()
+
+        assert (True, False) == (failed, store.eraser.has_traces)
+        assert set() < first <= set(cleared)
     assert not has_secret(path)
 
 
