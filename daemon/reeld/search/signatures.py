@@ -71,7 +71,8 @@ class Signature:
         long as all the rest.
         """
         most = self._most_bits
-        return _size_for(-len(most) * log1p(-most.count(1) / len(most)))
+        different = -len(most) * log1p(-most.count(1) / len(most))
+        return _size_for(min(different, self._count))  # more of them may be told than there are
 
     def bits(self, size: int) -> bytes:
         """Return so many bits, each as a byte: zero, or one."""

@@ -72,6 +72,20 @@ def test_size_of_what_repeats_itself(different: int) -> None:
         assert {bit_of(number, size) for number in signature.numbers} == {*compress(count(), signature.bits(size))}
 
 
+def test_size_of_what_has_no_bit_in_common() -> None:
+    """A piece may have as many bits set as it has trigrams, though hardly a text has one."""
+    letters, taken = "\u4e00\u4e01", set[int]()
+    while len(letters) < 1448:
+        bits = ((bit_of(Signature(letters[-2:] + chr(code)).numbers[0], SIZES[-1]), code) for code in count(0x4E02))
+        bit, code = next((bit, code) for bit, code in bits if bit not in taken)
+        letters += chr(code)
+        taken.add(bit)
+    piece = next(pieces((letters * 2)[:2832]))
+
+    assert letters == piece
+    assert Signature(piece).size == SIZES[-1]
+
+
 def test_few_seem_to_have_what_they_lack() -> None:
     """A piece rarely seems to have several trigrams that it lacks, though they are like those that it has."""
     chance = random.Random(2)
