@@ -18,7 +18,7 @@ _DIVIDED = re.compile(f"(?<!{_LETTER}){_LETTER}++(?:_++{_LETTER}++)++")
 # What stands for a part of a name in an expression, or for a place in one, and how often it is there.
 _SET = r"\[(?:\\[dw]|0-9|[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9A-Za-z_])+\]"
 _PART = re.compile(
-    rf"(?:(?P<letter>[0-9A-Za-z_])|\\[dwbB]|{_SET})(?:(?P<repeated>[*+?]|\{{(?P<least>\d+)(?:,\d*)?\}})\??)?"
+    rf"(?:(?P<letter>[0-9A-Za-z_])|\\[dwbB]|{_SET})(?:(?P<repeated>[*+?]|\{{(?P<least>[0-9]+)(?:,[0-9]*)?\}})\??)?"
 )
 # The fewest letters that tell names apart, and the most pieces that are looked for.
 _TELLING, _MOST = 3, 8

@@ -37,6 +37,7 @@ from reeld.search.words import indexed
         ("^getName", []),
         ("getN\u00e4me", []),
         ("getName{", []),
+        ("getName{\u0660}Of", []),
         (r"ab\w+cd", []),
         (r"12345\d", []),
         ("x{0}", []),
