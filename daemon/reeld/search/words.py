@@ -94,11 +94,14 @@ def parts(text: str) -> list[str]:
 
 def _camel(text: str) -> list[str]:
     """Return the camel-case words of a text, in order."""
-    kinds = text.encode("ascii", "replace").translate(_IN_WORDS) + b" "
-    if b"A" not in kinds:
-        return []
-    found = [text[begin:end] for begin, end in sorted({*_runs_with(b"aA", kinds), *_runs_with(b"AAa", kinds)})]
+    found = [text[begin:end] for begin, end in _places_of_camel(text)]
     return [word for word in found if len(_parts_of(word)) > 1]  # capitals before a digit are no part
+
+
+def _places_of_camel(text: str) -> Sequence[tuple[int, int]]:
+    """Return where the words of a text that may be camel-case begin and end."""
+    kinds = text.encode("ascii", "replace").translate(_IN_WORDS) + b" "
+    return sorted({*_runs_with(b"aA", kinds), *_runs_with(b"AAa", kinds)}) if b"A" in kinds else []
 
 
 def _divided(text: str) -> list[str]:
@@ -187,7 +190,7 @@ def alternatives(text: str) -> tuple[tuple[str, ...], ...]:
 
 def boundaries(text: str) -> list[int]:
     """Return where the second and later parts of the camel-case words of a text begin."""
-    return [found.start() for found in _BOUNDARY.finditer(text)] if _camel(text) else []
+    return [found.start() for found in _BOUNDARY.finditer(text)] if _places_of_camel(text) else []
 
 
 @lru_cache(4096)

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import tracemalloc
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -68,6 +69,18 @@ def test_words_that_have_parts(text: str) -> None:
     divided = [word[begin:end].lower() for word, at in cuts if at[1:-1] for begin, end in pairwise(at)]
 
     assert divided == parts(text)
+
+
+def test_no_part_of_a_long_word_is_kept() -> None:
+    """A text that is shown may have data of any length, as the index has not: nothing of it stays in memory."""
+    boundaries("warmUp")
+    tracemalloc.start()
+    try:
+        assert 99_999 == len(boundaries("aB" * 99_999))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000
 
 
 @pytest.mark.parametrize(
