@@ -107,11 +107,13 @@ class Checkpoints:
         return self._is_over or (self._is_short and self._commits >= _IN_USE)
 
     async def do_what_is_due(self) -> None:
-        """Do it."""
+        """Do it, unless a file is displaced: see :meth:`reeld.store.store.Store.watch`."""
+        if not self.is_due or self._presence.look() is not None:
+            return
         if self._is_short and self._commits >= _IN_USE:
             self._commits = 0
             lengthen = partial(lengthen_wal, wal=self._presence.paths[WAL])
-            self._is_short = self._presence.look() is None and await self._database.run(lengthen)
+            self._is_short = await self._database.run(lengthen)
         if self._is_over:
             await self.checkpoint()
 

@@ -11,6 +11,7 @@ import anyio
 import pytest
 import trio.testing
 
+from reel.base.errors import Storage
 from reeld.store import checkpoints, wal
 from reeld.store.store import Store
 from reeld.store.transactions import Outcome
@@ -170,6 +171,26 @@ async def test_a_wal_of_a_displaced_file_is_not_copied(
     store.writer._checkpoints.note(1, 1)
     await copied_ahead(store)
 
+    assert before == content(path)
+
+
+async def test_a_checkpoint_that_is_due_of_a_displaced_file(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not made by a commit that is refused."""
+    await write(store, made(1))
+    await store.writer.checkpoint()
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.executescript("BEGIN; SELECT count(*) FROM events")  # so not everything is copied
+        await write(store, said(1, event(2, content="x" * 20_000)))
+        await copied_ahead(store)
+    before = content(path)
+    exchange(Path(f"{path}-wal"))
+    (refused,) = await write(store, said(1, event(3)))
+    await trio.testing.wait_all_tasks_blocked()
+
+    assert isinstance(refused, Storage)
     assert before == content(path)
 
 
