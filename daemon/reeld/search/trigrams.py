@@ -24,7 +24,9 @@ from reeld.store.connection import Numbers
 # The lowest bits of the number of a row say which bit of the pieces it has, and the others of which group.
 _BITS = 12
 # Ids of the events of a group have four bytes, as what they are above one of them: a volume has thousands of events.
-_ABOVE = "I"
+# They are farther apart after thousands of starts of a server, each of which leaves out a million; then they have eight
+# bytes, as what they are above this.
+_FAR = -1
 # So many of the newest events are in no group yet at most, unless there is a lack of groups.
 MOST_WAITING = 1 << 13
 
@@ -76,7 +78,12 @@ def _events_of(connection: sqlite3.Connection, group: int) -> tuple[int, "array[
     """Return an id, and how much above it that of the event of each piece is; zero for what is no piece."""
     query = "SELECT below, events FROM groups WHERE number = ?"
     below, above = connection.execute(query, (group,)).fetchone()
-    return below, array(_ABOVE, above)
+    return below, array(_type_of(below), above)
+
+
+def _type_of(below: int) -> str:
+    """Return the type of what is above an id."""
+    return "q" if below == _FAR else "I"
 
 
 def row_of(group: Group, bit: int) -> int:
@@ -117,7 +124,9 @@ def insert(
         "INSERT INTO groups (volume, last, size, is_whole, below, events) VALUES (?, ?, ?, ?, ?, ?) RETURNING number"
     )
     below = min(filter(None, events), default=1) - 1
-    above = array(_ABOVE, (event and event - below for event in events))
+    if max(events, default=0) - below >= 1 << 32:
+        below = _FAR
+    above = array(_type_of(below), (event and event - below for event in events))
     (number,) = connection.execute(query, (volume, last, *kind, below, above.tobytes())).fetchone()
     rows = zip(range(*_rows_of(Group(number, kind))), columns, strict=True)
     connection.executemany("INSERT INTO bits VALUES (?, ?)", rows)

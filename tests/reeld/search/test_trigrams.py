@@ -3,6 +3,7 @@
 import os
 import random
 import sqlite3
+from array import array
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from reeld.search.literals import Either, Every, Needed, Run
 from reeld.search.patterns import compiled
 from reeld.search.query import parse_query
 from reeld.search.signatures import Signature, bit_of
+from reeld.search.trigrams import Kind
 from reeld.search.volumes import Condition, Place
 from reeld.store.sweep import open_descriptor
 from tests.patience import PATIENCE
@@ -95,6 +97,20 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are made of a few texts, and there is time for all."""
     monkeypatch.setattr(grouping, "_CHARACTERS", 20)
     monkeypatch.setattr(finding, "_SECONDS", PATIENCE)
+
+
+@pytest.mark.parametrize("apart", [1, (1 << 32) - 2, (1 << 32) - 1, 1 << 32, 1 << 60])
+@pytest.mark.parametrize("first", [1, 2, 1 << 33])
+def test_events_that_are_far_apart(first: int, apart: int) -> None:
+    """A group has events of any ids."""
+    events = array("q", [first, first + apart, *[0] * 6])
+    with closing(sqlite3.connect(":memory:")) as connection:
+        trigrams.create(connection)
+        trigrams.insert(connection, 1, first + apart, Kind(2, is_whole=True), events, [b"\xc0", b"\x40"])
+        (group,) = trigrams.groups_of(connection, 1)
+
+        assert events == trigrams.events_of(connection, group.number)
+        assert [first + apart] == list(trigrams.events_with(connection, group.number, 0x40))
 
 
 def test_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
