@@ -201,15 +201,15 @@ def written_pages(wal: str) -> set[int]:
     found: set[int] = set()
     descriptor = os.open(wal, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = os.fstat(descriptor).st_size
-        if size <= FRAMES_AT:
-            return found
-        page_size, salts = HEADER.unpack(os.pread(descriptor, HEADER.size, HEADER_AT))
-        for at in range(FRAMES_AT, size - FRAME_SIZE, FRAME_SIZE + page_size):
-            page, _, own = FRAME.unpack(os.pread(descriptor, FRAME.size, at))
+        at, header = FRAMES_AT, os.pread(descriptor, HEADER.size, HEADER_AT)
+        # It may be empty, and another process may empty it meanwhile.
+        while len(header + (frame := os.pread(descriptor, FRAME.size, at))) == HEADER.size + FRAME.size:
+            page_size, salts = HEADER.unpack(header)
+            page, _, own = FRAME.unpack(frame)
             if own != salts or not page:  # it is of an earlier WAL, or of zeros, and so are those after it
                 break
             found.add(page)
+            at += FRAME_SIZE + page_size
     finally:
         os.close(descriptor)
     return found

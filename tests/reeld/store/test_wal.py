@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,26 @@ def test_a_wal_shrinks_when_it_is_overwritten(path: str) -> None:
 
 def _pages_of(path: str) -> set[int]:
     return written_pages(f"{path}-wal")
+
+
+@pytest.mark.parametrize("reads", range(3))
+def test_a_wal_that_is_emptied_while_it_is_read(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """What was read before another process emptied it is known."""
+    copy, calls, read = tmp_path / "copy-wal", count(), os.pread
+
+    def empty(descriptor: int, size: int, at: int) -> bytes:
+        if next(calls) == reads:
+            os.truncate(copy, 0)
+        return read(descriptor, size, at)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        shutil.copyfile(f"{path}-wal", copy)
+        monkeypatch.setattr(os, "pread", empty)
+
+        assert max(0, reads - 1) == len(written_pages(str(copy)))
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["begun", "empty"])
