@@ -63,8 +63,6 @@ CALLS = {
     "before the answer leaves": (outbox.Outbox, "send_now", "before"),
     "before the WAL is lengthened": (wal, "_append_zeros", "before"),
     "after the WAL was lengthened": (wal, "_append_zeros", "after"),
-    "before the WAL is copied ahead": (checkpoints, "copy_ahead", "before"),
-    "after the WAL was copied ahead": (checkpoints, "copy_ahead", "after"),
     "after a checkpoint": (checkpoints, "checkpoint", "after"),
     "after the WAL began anew": (checkpoints, "restart_wal", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),

@@ -1,12 +1,4 @@
-"""Keeps the WAL at a size at which commits are fast: when it is lengthened, copied into the file, and begun again.
-
-To copy a WAL takes 10 ms of the processor, and the disk 10 to 100 more to sync the file. So it is first copied on a
-connection of its own while others commit. Commits wait only for the checkpoint after that, which finds little to copy:
-what was committed meanwhile. Without it the WAL would never begin anew, because something always is.
-
-It is copied in portions. Many disks write all that is waiting before any sync ends, so that a commit beside the sync of
-a whole WAL would take as long as that.
-"""
+"""Keeps the WAL at a size at which commits are fast: when it is lengthened, copied into the file, and begun again."""
 
 import logging
 from functools import partial
@@ -16,14 +8,12 @@ import anyio
 from reeld.store.connection_thread import ConnectionThread
 from reeld.store.housekeeping import Housekeeping
 from reeld.store.presence import DATABASE, WAL, Presence
-from reeld.store.wal import checkpoint, copy_ahead, lengthen_wal, restart_wal, wal_readers
+from reeld.store.wal import checkpoint, lengthen_wal, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
 
 # Pages between two checkpoints; the WAL stays at a few megabytes.
 _EVERY = 1000
-# How many portions of it are copied ahead.
-_PORTIONS = 4
 # Commits before the WAL is lengthened by a step: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
 # Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
@@ -39,7 +29,6 @@ _LARGE = 64 << 20
 _GLANCE = 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000
-_CHECKPOINT = "checkpoint"
 
 
 class Checkpoints:
@@ -49,27 +38,14 @@ class Checkpoints:
         database: the writing connection.
         presence: the files; a server has none, and no WAL that is ours.
         housekeeping: notes what fails.
-        copier: a connection for what takes long; ``None`` on a server.
     """
 
-    def __init__(
-        self,
-        database: ConnectionThread,
-        presence: Presence,
-        housekeeping: Housekeeping,
-        copier: ConnectionThread | None,
-    ) -> None:
+    def __init__(self, database: ConnectionThread, presence: Presence, housekeeping: Housekeeping) -> None:
         self._database = database
-        self._copier = copier
         self._presence = presence
         self._housekeeping = housekeeping
         # An estimate of the pages that were written since the last checkpoint.
         self.pages = 0
-        # How many of them were there when it was last copied ahead of the next checkpoint, and whether it is now.
-        self._copied = 0
-        self._is_copying = False
-        # Whether it is time for the checkpoint.
-        self._is_over = False
         # How many commits there were since the WAL was lengthened by a step.
         self._commits = 0
         # Whether the WAL has yet to be lengthened.
@@ -80,31 +56,11 @@ class Checkpoints:
         """Note a commit of so many events, with so many characters."""
         self._commits += 1
         self.pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
-        more = self.pages - self._copied
-        if self._is_copying:
-            self._is_over = self._is_over or more * _PAGE >= _LARGE  # on a disk that hangs the WAL is bounded as well
-        elif more >= _EVERY // _PORTIONS and not self._is_over:
-            self._copy_ahead()
-
-    def _copy_ahead(self) -> None:
-        """Begin to copy the WAL, unless a backup is being made on the connection, or the file is not at its place."""
-        self._is_copying, self._copied = True, self.pages
-        if self._copier is not None and self._copier.is_idle and self._presence.look() is None:
-            self._copier.submit(copy_ahead, self._on_copied)
-        else:
-            self._on_copied()
-
-    def _on_copied(self, outcome: object = None) -> None:
-        self._is_copying = False
-        self._is_over = self.pages >= _EVERY or isinstance(outcome, Exception)
-        if isinstance(outcome, Exception):
-            with self._housekeeping.attempting(_CHECKPOINT):  # which the next one makes up for
-                raise outcome
 
     @property
     def is_due(self) -> bool:
         """Whether there is anything to do before the next commit."""
-        return self._is_over or (self._is_short and self._commits >= _IN_USE)
+        return self.pages >= _EVERY or (self._is_short and self._commits >= _IN_USE)
 
     async def do_what_is_due(self) -> None:
         """Do it, unless a file is displaced: see :meth:`reeld.store.store.Store.watch`."""
@@ -114,15 +70,14 @@ class Checkpoints:
             self._commits = 0
             lengthen = partial(lengthen_wal, wal=self._presence.paths[WAL])
             self._is_short = await self._database.run(lengthen)
-        if self._is_over:
+        if self.pages >= _EVERY:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
-        self.pages = self._copied = 0
-        self._is_over = False
+        self.pages = 0
         if self._presence.paths:
-            await self._housekeeping.attempt(_CHECKPOINT, self._copy_wal)
+            await self._housekeeping.attempt("checkpoint", self._copy_wal)
 
     async def _copy_wal(self) -> None:
         size = (await self._database.run(checkpoint)).frames * _PAGE

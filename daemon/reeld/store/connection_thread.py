@@ -57,8 +57,6 @@ class _FunctionRunner(sqlite3.Connection):
     log: Any = None
     # What its checkpoints have copied; ``None`` if it makes none, or of what can be built again.
     copies: WalCopies | None = None
-    # Reads while this one copies the WAL; ``None`` if it only does that while nobody commits.
-    reader: sqlite3.Connection | None = None
 
     def execute(self, sql: Any, parameters: Any = (), /) -> Any:
         if callable(sql):
@@ -140,7 +138,7 @@ def _outcome(job: Job[T], connection: Any) -> T | BaseException:
 
 @asynccontextmanager
 async def open_database(
-    bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool, is_open: bool = False
+    bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool
 ) -> AsyncIterator[ConnectionThread]:
     """Open a connection until the block ends.
 
@@ -149,9 +147,8 @@ async def open_database(
         path: the file; a writer creates it if it is missing, for its owner only.
         setup: the first job.
         readonly: whether it only reads.
-        is_open: whether this process has the file open already: to close a descriptor of it would end SQLite's locks.
     """
-    if not (readonly or is_open):
+    if not readonly:
         _keep_to_owner(path)
     with anyio.CancelScope(shield=True):  # a connection would never be closed if opening it were cancelled
         connection = await bridge.call(_connect, uri_of(path, "ro" if readonly else "rw"))

@@ -53,10 +53,8 @@ async def open_file(bridge: AsyncioBridge, path: str, durability: str, held: Hel
             reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(READERS)]
             # Opened now, because a file that is removed or replaced later cannot be opened any more. It has its own
-            # connection, because a backup takes long and nothing should wait behind it. It copies the WAL as well.
-            beside = stack.enter_context(closing(open_guard(path)))
-            setup = partial(_prepare_copier, copies=copies, beside=beside)
-            opened = open_database(bridge, path, setup, readonly=False, is_open=True)
+            # connection, because a backup takes long and nothing should wait behind it.
+            opened = open_database(bridge, path, prepare_copier, readonly=True)
             copier = await stack.enter_async_context(opened)
             guard = stack.enter_context(closing(open_guard(path)))
         presence.look()
@@ -92,13 +90,6 @@ def _prepare(
         presence.require_locked(descriptor)
     connection.copies = copies  # type: ignore[attr-defined]  # it is one of connection_thread's
     prepare(connection, path, durability)
-
-
-def _prepare_copier(connection: sqlite3.Connection, copies: WalCopies, beside: sqlite3.Connection) -> None:
-    """Prepare the connection that copies the file for backups, and the WAL while the first connection commits."""
-    connection.copies, connection.reader = copies, beside  # type: ignore[attr-defined]  # as above
-    prepare_reader(beside)
-    prepare_copier(connection)
 
 
 def _begin(connection: Any, path: str) -> tuple[Recovered, EventWriter, int]:

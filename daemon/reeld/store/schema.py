@@ -275,19 +275,17 @@ _TIMES = 3
 # What a power cut may lose: nothing that was acknowledged (full), or the commits since the last checkpoint (normal).
 FULL, NORMAL = DURABILITIES = ("full", "normal")
 
-# For macOS, whose fsync leaves data in the disk's cache; no other system has it.
-_SYNCING_THE_FILE = "checkpoint_fullfsync = ON"
 _WRITER_PRAGMAS = (
     "auto_vacuum = INCREMENTAL",  # first, because it has no effect once the file is in WAL mode
     "journal_mode = WAL",
     "foreign_keys = ON",
     "recursive_triggers = ON",  # otherwise REPLACE would delete rows without firing the trigger
     f"journal_size_limit = {16 << 20}",  # the size to which the WAL is truncated after a huge batch or a long read
-    _SYNCING_THE_FILE,
+    "checkpoint_fullfsync = ON",  # for macOS, whose fsync leaves data in the disk's cache; no other system has it
     # What is deleted in a page is overwritten. Pages that become free are not: that would need as much room in the WAL.
     # An erasure overwrites them in the file itself.
     "secure_delete = FAST",
-    "wal_autocheckpoint = 0",  # see checkpoints.py
+    "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
 # No memory map: every tool shows the pages of a mapped file as the daemon's memory, once for each reader. After 10,000
 # agents of a file of 256 MB were read, the daemon had 520 MB with it and 86 without. It is no faster where the file is
@@ -307,8 +305,7 @@ def prepare_reader(connection: sqlite3.Connection) -> None:
 
 
 def prepare_copier(connection: sqlite3.Connection) -> None:
-    """Prepare a connection that copies the file, and the WAL: with ``query_only`` it could write neither."""
-    connection.execute(f"PRAGMA {_SYNCING_THE_FILE}")
+    """Prepare a connection for backups: with ``query_only`` it could not write the copy."""
     _open_wal(connection)
 
 

@@ -410,7 +410,7 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
             engine = await stack.enter_async_context(open_engine(bridge.poller, database, durability))
         else:
             engine = await stack.enter_async_context(open_file(bridge, database, durability, held))
-        writer = Writer(engine.database, engine.events, engine.presence, engine.pace, engine.copier)
+        writer = Writer(engine.database, engine.events, engine.presence, engine.pace)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:

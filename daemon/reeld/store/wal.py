@@ -22,9 +22,8 @@ _LOCKS = _PROC / "locks"
 # A reader locks one of these bytes of the ``-shm`` while its transaction is open, and every process the next byte while
 # it has the file open (SQLite's wal.c and os_unix.c). Adjacent locks are listed as one.
 _READ, _OPEN = range(123, 128), range(128, 129)
-# The size of a WAL at the first checkpoint, if commits are small: 5.3 pages each, 250 of them and those that are made
-# while it is copied.
-_LENGTH = 6_000_000
+# The size of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
+_LENGTH = 5_600_000
 # As many bytes are appended at once, while commits wait.
 _ZEROS = bytes(1 << 20)
 # What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
@@ -54,20 +53,6 @@ def checkpoint(connection: sqlite3.Connection) -> Wal:
     """
     _busy, frames, done = _run(connection, "PASSIVE")
     return Wal(frames, frames - done)
-
-
-def copy_ahead(connection: sqlite3.Connection) -> None:
-    """Copy the WAL into the file, and sync that, while another connection commits; it does not begin the WAL anew.
-
-    Args:
-        connection: one that has copies and a reader, and does not write.
-
-    Raises:
-        OSError: it failed.
-        sqlite3.Error: the same.
-    """
-    copies: WalCopies = connection.copies  # type: ignore[attr-defined]  # it is one of connection_thread's
-    copies.copy_ahead(connection, connection.reader)  # type: ignore[attr-defined]  # as above
 
 
 def _run(connection: sqlite3.Connection, mode: str) -> tuple[int, int, int]:

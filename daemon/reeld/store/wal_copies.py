@@ -9,19 +9,10 @@ before the power fails. The same goes for the WAL, if its own sync fails: commit
 So after a failure, the WAL is first written again. Then SQLite copies it to its end. Now the file has the newest frame
 of each page, also if another program has copied some of them. So to copy these frames once more changes nothing that
 anybody reads. Only after that may the WAL begin anew.
-
-Two connections make checkpoints, in two threads: the one that commits, and one beside it that copies while it commits.
-They take turns, so that what one does after a failure is not disturbed by the other.
-
-SQLite up to 3.51.2 may lose commits and damage the file if a commit begins the WAL anew while a second connection
-begins a checkpoint: that takes the frames of the earlier WAL for those of the new one
-(https://sqlite.org/wal.html#walresetbug). So while the WAL is copied beside commits, a third connection reads it. As
-long as one does, the WAL does not begin anew; or nothing is copied, if all was copied already when it began to read.
 """
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,7 +25,7 @@ _PIECE = 1 << 20
 
 
 class WalCopies:
-    """Makes the checkpoints of this process.
+    """Makes the checkpoints of one connection.
 
     Args:
         path: the database.
@@ -48,37 +39,12 @@ class WalCopies:
         self.is_in_doubt = False
         # Whether the WAL itself was not written again since.
         self._is_wal_in_doubt = False
-        self._turn = threading.Lock()
-
-    def copy_ahead(self, connection: sqlite3.Connection, reader: sqlite3.Connection) -> None:
-        """Copy the WAL, and sync the file, while another connection commits; after a failure that one has to do it.
-
-        SQLite does not sync the file if there was a commit meanwhile.
-
-        Args:
-            connection: copies, and is neither of the others.
-            reader: reads meanwhile.
-
-        Raises:
-            OSError: it failed.
-            sqlite3.Error: the same.
-        """
-        with self._turn:
-            if self.is_in_doubt:
-                return
-            with _read_by(reader):
-                self._checkpoint(connection, _PASSIVE)
-                try:
-                    sync_descriptor(self._descriptor)
-                except OSError:
-                    self.is_in_doubt = self._is_wal_in_doubt = True
-                    raise
 
     def run(self, connection: sqlite3.Connection, statement: str) -> tuple[int, int, int]:
         """Make a checkpoint; first write and copy again what may have been lost.
 
         Args:
-            connection: the one that commits.
+            connection: the connection.
             statement: the statement that makes it.
 
         Returns:
@@ -87,10 +53,6 @@ class WalCopies:
         Raises:
             sqlite3.Error: it failed.
         """
-        with self._turn:
-            return self._run(connection, statement)
-
-    def _run(self, connection: sqlite3.Connection, statement: str) -> tuple[int, int, int]:
         if self.is_in_doubt:
             try:
                 kept = self._run_in_doubt(connection)
@@ -176,17 +138,6 @@ def _alone(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("ROLLBACK")
-
-
-@contextmanager
-def _read_by(reader: sqlite3.Connection) -> Iterator[None]:
-    """Keep the WAL from beginning anew during the block."""
-    reader.execute("BEGIN")
-    try:
-        reader.execute("SELECT 1 FROM main.sqlite_schema").fetchall()  # a transaction begins to read when it does
-        yield
-    finally:
-        reader.rollback()  # unless an error has ended the transaction
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -57,21 +57,15 @@ class Writer:
         events: writes the events.
         presence: checks whether the files are still there.
         pace: decides which commits run in the event loop's thread; ``None`` if none do.
-        copier: a connection on which the WAL is copied; ``None`` on a server.
     """
 
     def __init__(
-        self,
-        database: ConnectionThread,
-        events: EventWriter,
-        presence: Presence,
-        pace: Pace | None = None,
-        copier: ConnectionThread | None = None,
+        self, database: ConnectionThread, events: EventWriter, presence: Presence, pace: Pace | None = None
     ) -> None:
         self._database = database
         self.presence = presence
         self.housekeeping = Housekeeping()
-        self._checkpoints = Checkpoints(database, presence, self.housekeeping, copier)
+        self._checkpoints = Checkpoints(database, presence, self.housekeeping)
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
         # Milestones to write with the next commit: a separate sync would cost more than they do.

@@ -137,11 +137,6 @@ def contents(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
-def content(path: str) -> bytes:
-    """Return the bytes of a file."""
-    return Path(path).read_bytes()
-
-
 def size(path: str) -> int:
     """Return the size of a file."""
     return Path(path).stat().st_size

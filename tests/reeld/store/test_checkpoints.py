@@ -4,12 +4,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from operator import attrgetter
 from pathlib import Path
 
 import anyio
 import pytest
-import trio.testing
 
 from reel.base.errors import Storage
 from reeld.store import checkpoints, wal
@@ -17,7 +15,7 @@ from reeld.store.store import Store
 from reeld.store.transactions import Outcome
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
-from tests.reeld.store.making import content, event, made, pragma, query, said, size, write
+from tests.reeld.store.making import contents, event, made, pragma, query, said, size, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.file]
 
@@ -28,13 +26,6 @@ def never_lengthened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_IN_USE", 1 << 60)
 
 
-async def copied_ahead(store: Store) -> None:
-    """Wait until the WAL is not being copied while others commit."""
-    copier = store.engine.copier
-    assert copier is not None
-    await copier.run(lambda _: None)
-
-
 @pytest.mark.usefixtures("never_lengthened")
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
@@ -43,7 +34,6 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
         await write(store, said(1, event(seq, content="x" * 4000)))
-        await copied_ahead(store)
 
     assert size(path + "-wal") < 40 * 4120 < size(path)
 
@@ -56,7 +46,6 @@ async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, mon
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 7):
         await write(store, said(1, event(seq, content="x" * 100_000)))
-        await copied_ahead(store)
 
     assert size(path + "-wal") < 3 * 100_000 < size(path)
 
@@ -66,7 +55,6 @@ async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: 
     await write(store, made(1))
     await store.writer.checkpoint()
     monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    store.writer._checkpoints._copier = None
     pages: list[int] = []
     over = anyio.Event()
 
@@ -83,137 +71,20 @@ async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: 
     assert [1, 2, 1, 2] == [count // checkpoints._PAGES_OF_A_COMMIT for count in pages]
 
 
-def pages_since(store: Store) -> int:
-    """Return how many commits of a page or so were made since the last checkpoint."""
-    return store.writer._checkpoints.pages // checkpoints._PAGES_OF_A_COMMIT
-
-
-async def test_others_commit_while_the_wal_is_copied(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checkpoint comes when all that was there before is in the file."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    await write(store, made(1))
-    await copied_ahead(store)
-    await store.writer.checkpoint()
-    turn = (await store._database.run(attrgetter("copies")))._turn
-    with turn:  # so the copying has begun, and does not end
-        for seq in range(2, 6):
-            await write(store, said(1, event(seq)))
-        meanwhile = pages_since(store)
-    await copied_ahead(store)
-    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
-    await write(store, said(1, event(6)))
-
-    assert 4 == meanwhile
-    assert pages_since(store) < 2
-
-
-async def test_the_wal_is_copied_in_portions(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part of it is in the file long before the checkpoint."""
-    await write(store, made(1))
-    await store.writer.checkpoint()
-    monkeypatch.setattr(checkpoints, "_EVERY", 12 * checkpoints._PAGES_OF_A_COMMIT)
-    changed = []
-    for seq in range(2, 8):
-        before = content(path)
-        await write(store, said(1, event(seq)))
-        await copied_ahead(store)
-        changed.append(before != content(path))
-
-    assert [False, False, True, False, False, True] == changed
-    assert 6 == pages_since(store)
-
-
-async def test_commits_wait_for_copying_that_does_not_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would make the WAL grow without bounds."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    await write(store, made(1))
-    await copied_ahead(store)
-    await store.writer.checkpoint()
-    monkeypatch.setattr(checkpoints, "_LARGE", 3 * checkpoints._PAGES_OF_A_COMMIT * checkpoints._PAGE)
-    turn = (await store._database.run(attrgetter("copies")))._turn
-    waiting = []
-    with turn:  # so the copying has begun, and does not end
-        for seq in range(2, 6):
-            await write(store, said(1, event(seq)))
-            await trio.testing.wait_all_tasks_blocked()
-            waiting.append(store._database.waiting)
-
-    assert [0, 0, 0, 1] == waiting
-
-
-async def test_a_checkpoint_does_not_wait_for_a_backup(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the connection that copies the WAL makes a backup, the one that commits does all of it."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    copier, over = store.engine.copier, threading.Event()
-    assert copier is not None
-    await write(store, made(1))
-    await copied_ahead(store)
-    await store.writer.checkpoint()
-    copier.submit(lambda _: over.wait(PATIENCE), lambda _: None)
-    await write(store, said(1, event(2)))
-    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
-    await write(store, said(1, event(3)))
-    over.set()
-
-    assert 1 == pages_since(store)
-
-
-async def test_a_wal_of_a_displaced_file_is_not_copied(
-    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file without its WAL would be damaged if the daemon were killed meanwhile."""
-    await write(store, made(1))
-    await store.writer.checkpoint()
-    await write(store, said(1, event(2, content="x" * 20_000)))
-    before = content(path)
-    exchange(Path(f"{path}-wal"))
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    store.writer._checkpoints.note(1, 1)
-    await copied_ahead(store)
-
-    assert before == content(path)
-
-
 async def test_a_checkpoint_that_is_due_of_a_displaced_file(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not made by a commit that is refused."""
     await write(store, made(1))
     await store.writer.checkpoint()
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-        reader.executescript("BEGIN; SELECT count(*) FROM events")  # so not everything is copied
-        await write(store, said(1, event(2, content="x" * 20_000)))
-        await copied_ahead(store)
-    before = content(path)
+    await write(store, said(1, event(2, content="x" * 20_000)))
+    before = contents(path)
     exchange(Path(f"{path}-wal"))
+    monkeypatch.setattr(checkpoints, "_EVERY", 1)
     (refused,) = await write(store, said(1, event(3)))
-    await trio.testing.wait_all_tasks_blocked()
 
     assert isinstance(refused, Storage)
-    assert before == content(path)
-
-
-async def test_copying_the_wal_fails(
-    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It is said, and the checkpoint after it makes up for that."""
-    copier = store.engine.copier
-    assert copier is not None
-    await write(store, made(1))
-    await store.writer.checkpoint()
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    await copier.run(lambda connection: connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY))
-    await write(store, said(1, event(2)))
-    await copied_ahead(store)
-    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
-    failed = store.writer.housekeeping.problem
-    await write(store, said(1, event(3)))
-    await write(store, said(1, event(4)))
-
-    assert "checkpoint: not authorized; it is tried again" == failed
-    assert store.writer.housekeeping.problem is None
-    assert "checkpoint works again" == caplog.messages[-1]
+    assert before == contents(path)
 
 
 @contextmanager
@@ -256,7 +127,6 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
         largest = 0
         for seq in range(2, 1500):
             await write(store, said(1, event(seq, content="x" * 4000)))
-            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
 
     assert largest < 3 << 20 < 5 << 20 < size(path)
@@ -278,7 +148,6 @@ async def test_commits_wait_briefly_before_they_wait_long(
         largest = 0
         for seq in range(2, 1000):
             await write(store, said(1, event(seq, content="x" * 4000)))
-            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
 
     assert largest < 2 << 20 < 3 << 20 < size(path)
@@ -311,7 +180,6 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
         await write(store, made(2))
         for seq in range(2, 400):
             await write(store, said(2, event(seq, content="x" * 12_000)))
-            await copied_ahead(store)
             largest = max(largest, size(path + "-wal"))
         tasks.cancel_scope.cancel()
 

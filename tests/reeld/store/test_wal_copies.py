@@ -12,10 +12,9 @@ import pytest
 
 from reeld.store import file_engine
 from reeld.store.store import open_store
-from reeld.store.wal import checkpoint, copy_ahead, restart_wal, truncate_wal
+from reeld.store.wal import checkpoint, restart_wal, truncate_wal
 from reeld.store.wal_copies import WalCopies
-from reeld.store.wal_format import FRAMES_AT
-from tests.reeld.store.making import content, event, made, query, said, size, write
+from tests.reeld.store.making import event, made, query, said, size, write
 
 pytestmark = pytest.mark.file
 
@@ -24,7 +23,6 @@ class Writer(sqlite3.Connection):
     """A connection that makes checkpoints."""
 
     copies: WalCopies | None = None
-    reader: sqlite3.Connection | None = None
 
 
 @contextmanager
@@ -94,95 +92,6 @@ def test_a_sync_that_failed(path: str, tmp_path: Path, later: object, has_copies
         expected = {"a": 80, "b": 10, "c": 10}
         assert (expected == on_the_disk(path, tmp_path)) is has_copies
         assert expected == letters(writer) or not has_copies
-
-
-@contextmanager
-def copier(path: str, writer: Writer, descriptor: int) -> Iterator[Writer]:
-    """Open the connection that copies while the writer commits."""
-    writer.copies = WalCopies(path, descriptor)
-    with (
-        closing(sqlite3.connect(path, isolation_level=None)) as reader,
-        closing(sqlite3.connect(path, isolation_level=None, factory=Writer)) as beside,
-    ):
-        beside.copies, beside.reader = writer.copies, reader
-        yield beside
-
-
-def test_a_wal_that_is_copied_ahead(path: str, tmp_path: Path) -> None:
-    """All that was committed before is in the file; the checkpoint has only the rest to copy."""
-    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
-        say(writer, "b", 0)
-        copy_ahead(beside)
-        assert {"a": 90, "b": 10} == on_the_disk(path, tmp_path)
-        say(writer, "c", 10)
-
-        assert 0 == checkpoint(writer).left
-        assert {"a": 80, "b": 10, "c": 10} == on_the_disk(path, tmp_path)
-
-
-def header(path: str) -> bytes:
-    """Return what is another one in each WAL."""
-    return content(f"{path}-wal")[:FRAMES_AT]
-
-
-def test_a_wal_that_begins_anew_while_it_is_copied(path: str) -> None:
-    """It is not copied: SQLite might take the frames of the earlier WAL for its own."""
-    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
-        say(writer, "b", 0)
-        assert 0 == checkpoint(writer).left  # so the next commit begins it anew
-        before = content(path), header(path)
-        beside.set_trace_callback(lambda _: say(writer, "c", 0))
-        copy_ahead(beside)
-
-        assert before[0] == content(path)
-        assert before[1] != header(path)
-
-
-def test_a_wal_that_is_copied_does_not_begin_anew(path: str) -> None:
-    """A commit is appended, also if somebody else has copied all that was there."""
-    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
-
-        def interfere(_: str) -> None:
-            with closing(sqlite3.connect(path, isolation_level=None)) as other:
-                assert 0 == checkpoint(other).left
-            say(writer, "c", 10)
-
-        say(writer, "b", 0)
-        before = header(path)
-        beside.set_trace_callback(interfere)
-        copy_ahead(beside)
-
-        assert before == header(path)
-
-
-def test_a_wal_in_doubt_is_not_copied_ahead(path: str, tmp_path: Path) -> None:
-    """Only the connection that commits can make up for a checkpoint that failed."""
-    with opened(path) as (writer, descriptor), copier(path, writer, descriptor) as beside:
-        say(writer, "b", 0)
-        with failing(writer), pytest.raises(sqlite3.DatabaseError):
-            checkpoint(writer)
-        copy_ahead(beside)
-        assert {"a": 100} == on_the_disk(path, tmp_path)
-
-        checkpoint(writer)
-        assert {"a": 90, "b": 10} == on_the_disk(path, tmp_path)
-
-
-def test_a_file_that_is_copied_ahead_and_not_synced(path: str, tmp_path: Path) -> None:
-    """What the system loses then is copied again, though SQLite counts it as copied."""
-    with opened(path) as (writer, descriptor), copier(path, writer, 1 << 20) as beside:
-        before = Path(path).read_bytes()
-        say(writer, "b", 0)
-        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-            reader.executescript("BEGIN; SELECT count(*) FROM said")
-            say(writer, "c", 10)
-            with pytest.raises(OSError, match="descriptor"):
-                copy_ahead(beside)
-        os.pwrite(descriptor, before, 0)
-        writer.copies._descriptor = descriptor  # type: ignore[union-attr]  # it works again
-        checkpoint(writer)
-
-        assert {"a": 80, "b": 10, "c": 10} == on_the_disk(path, tmp_path)
 
 
 class OnFullDisk(Writer):
@@ -397,6 +306,11 @@ async def test_a_store_whose_checkpoints_fail_to_the_end(
 
 def _no_pragma(action: int, *_: object) -> int:
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_PRAGMA else sqlite3.SQLITE_OK
+
+
+def content(path: str) -> bytes:
+    """Return the bytes of a file."""
+    return Path(path).read_bytes()
 
 
 def wal_bytes(path: str) -> int:
