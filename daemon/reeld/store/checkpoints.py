@@ -12,8 +12,9 @@ from reeld.store.wal import checkpoint, lengthen_wal, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
 
-# Pages between two checkpoints; the WAL stays at a few megabytes.
-_EVERY = 1000
+# Pages between two checkpoints; the WAL stays at a few megabytes. Commits write many pages again and again, which are
+# copied once. Those of rows are new: to copy more of them at once gains nothing, and holds up others for longer.
+_EVERY, _OF_ROWS = 1000, 250
 # Commits before the WAL is lengthened by a step: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
 # Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
@@ -44,8 +45,8 @@ class Checkpoints:
         self._database = database
         self._presence = presence
         self._housekeeping = housekeeping
-        # An estimate of the pages that were written since the last checkpoint.
-        self.pages = 0
+        # An estimate of the pages that were written since the last checkpoint, and of those of rows among them.
+        self.pages = self._of_rows = 0
         # How many commits there were since the WAL was lengthened by a step.
         self._commits = 0
         # Whether the WAL has yet to be lengthened.
@@ -55,12 +56,18 @@ class Checkpoints:
     def note(self, events: int, size: int) -> None:
         """Note a commit of so many events, with so many characters."""
         self._commits += 1
-        self.pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
+        of_rows = (events * _ROW + size) // _PAGE
+        self._of_rows += of_rows
+        self.pages += _PAGES_OF_A_COMMIT + of_rows
 
     @property
     def is_due(self) -> bool:
         """Whether there is anything to do before the next commit."""
-        return self.pages >= _EVERY or (self._is_short and self._commits >= _IN_USE)
+        return self._is_full or (self._is_short and self._commits >= _IN_USE)
+
+    @property
+    def _is_full(self) -> bool:
+        return self.pages >= _EVERY or self._of_rows >= _OF_ROWS
 
     async def do_what_is_due(self) -> None:
         """Do it, unless a file is displaced: see :meth:`reeld.store.store.Store.watch`."""
@@ -70,12 +77,12 @@ class Checkpoints:
             self._commits = 0
             lengthen = partial(lengthen_wal, wal=self._presence.paths[WAL])
             self._is_short = await self._database.run(lengthen)
-        if self.pages >= _EVERY:
+        if self._is_full:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
-        self.pages = 0
+        self.pages = self._of_rows = 0
         if self._presence.paths:
             await self._housekeeping.attempt("checkpoint", self._copy_wal)
 

@@ -50,6 +50,21 @@ async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, mon
     assert size(path + "-wal") < 3 * 100_000 < size(path)
 
 
+@pytest.mark.usefixtures("never_lengthened")
+async def test_the_wal_is_copied_after_fewer_pages_that_are_new(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of rows count for more than those that each commit writes again."""
+    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
+    monkeypatch.setattr(checkpoints, "_OF_ROWS", 20)
+    await write(store, made(1))
+    await pragma(store, "wal_checkpoint(TRUNCATE)")
+    for seq in range(2, 80):
+        await write(store, said(1, event(seq, content="x" * 4000)))
+
+    assert size(path + "-wal") < 600_000
+
+
 async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting transactions are committed before the checkpoint that is due; later ones wait for it."""
     await write(store, made(1))
