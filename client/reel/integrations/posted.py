@@ -27,13 +27,12 @@ class _Posted(NamedTuple):
 class Posted:
     """The newest command of a client, if it was posted: sent, and not waited for.
 
-    The daemon carries it out even if the program ends. If it cannot, such as when the agent was killed, or if it is
-    killed itself within the next millisecond, nobody learns of that, and the command is not repeated: what comes next
-    may be about another agent, and much later, when others have written. So only what a program can do without may be
-    posted.
+    The daemon carries it out even if the program ends. If the daemon refuses it, or is killed within the next
+    millisecond, nobody is told, and the command is not repeated: the next call may be for another agent, and may come
+    much later, after others have written. So post only what a program can do without.
 
-    The client is busy until the reply is read. So all that is done with it goes through this object, one function after
-    the other. Threads may share it.
+    The client is busy until the reply is read. So every use of the client goes through this object, one at a time.
+    Threads may share it.
     """
 
     def __init__(self) -> None:
@@ -51,9 +50,9 @@ class Posted:
             return work(client)
 
     def post(self, client: Client, command: Call[R], then: Callable[[R], object]) -> None:
-        """Send a command, and do not wait for its reply; that is the last thing that the function of a turn does.
+        """Send a command without waiting for its reply. Call it last in the function that :meth:`run` is given.
 
-        Without a connection, or if the command is too large for the socket, it waits.
+        It waits if there is no connection, or if the command is too large for the socket's buffer.
 
         Args:
             client: the client of :meth:`run`.
@@ -81,7 +80,7 @@ class Posted:
 
     @property
     def _turn(self) -> threading.Lock:
-        """The lock of this process; before a fork, another thread may have held it, and posted what is not ours."""
+        """The lock of this process. After a fork, the parent's lock may be held, and what it has posted is its own."""
         if self._process != os.getpid():
             self._begin()
         return self._lock

@@ -36,7 +36,7 @@ class Writer:
         self.replies: list[Added] = []
 
     def post(self, text: str) -> None:
-        """Say something in a turn of its own."""
+        """Post a message."""
         command = requests.add("deck", text)
         self.posted.run(self.client, lambda client: self.posted.post(client, command, self.replies.append))
 
