@@ -23,6 +23,7 @@ from string import ascii_lowercase, ascii_uppercase, digits
 from unicodedata import category, normalize
 
 from reel.base.light_typing import NamedTuple
+from reel.base.remembering import remembering
 
 # Scripts that are written without spaces, Hangul, and emoji without skin tones and variation selectors.
 _SINGLE = (
@@ -125,7 +126,7 @@ def _parts(camel: Iterable[str]) -> Iterator[str]:
     return chain.from_iterable(map(_parts_of, camel))
 
 
-@lru_cache(_NAMES)
+@remembering(_NAMES)
 def _parts_of(word: str) -> Sequence[str]:
     return [part.lower() for part in _BOUNDARY.split(word)]
 
@@ -135,12 +136,12 @@ def _joins(text: str, camel: Iterable[str]) -> Iterable[str]:
     return dict.fromkeys(chain.from_iterable((*map(_joins_in, _divided(text)), *map(_joins_of, camel))))
 
 
-@lru_cache(_NAMES)
+@remembering(_NAMES)
 def _joins_in(divided: str) -> Sequence[str]:
     return [join for name in _DIVIDED.findall(divided) for join in _joins_of(name)]
 
 
-@lru_cache(_NAMES)
+@remembering(_NAMES)
 def _joins_of(name: str) -> Sequence[str]:
     pieces = [part for piece in name.replace("-", "_").split("_") if piece for part in _parts_of(piece)]
     return [join for join in _joined(pieces) if len(join) <= _LONGEST_JOIN] if len(pieces) <= _MOST_PARTS else []

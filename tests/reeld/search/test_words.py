@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reel.base import remembering
 from reeld.search.words import alternatives, boundaries, indexed, parts, words
+from tests.reeld.remembered import remembered
 
 TEXTS = st.text() | st.text("aBé修한ท🎉 _.-/3\u0301\u200d", max_size=40)
 
@@ -81,6 +83,16 @@ def test_no_part_of_a_long_word_is_kept() -> None:
     finally:
         tracemalloc.stop()
     assert kept < 100_000
+
+
+def test_names_are_forgotten() -> None:
+    """The index prepares what is erased as well, to remove it; then no function has a name of it."""
+    indexed("getSecretName secret_name-of a_secretName")
+    assert any("secret" in text for text in remembered())
+
+    remembering.forget()
+
+    assert not [text for text in remembered() if "secret" in text.lower()]
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,16 @@
 """What is redacted or purged is gone for everybody, and all the rest stays as it was."""
 
-import gc
 import json
-import re
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from reel.base import remembering
 from reel.base.errors import Conflict, InvalidParams, NoSuchMark, NotFound, Storage
 from reel.base.strict_json import encode
 from reel.said.formats import FORMATS
@@ -29,6 +25,7 @@ from reeld.store.erasures import Order
 from reeld.store.plans import carry_out
 from reeld.store.redacting import Past, plan_redaction
 from tests.patience import PATIENCE
+from tests.reeld.remembered import remembered
 from tests.reeld.serving.conftest import Connect, Peer, texts
 
 # The agents that were purged and whose events others need, and all keys.
@@ -283,14 +280,6 @@ async def test_what_is_redacted_is_not_remembered(connect: Connect) -> None:
     await peer.call("redact", "demo", {"text": ["a secret"]})
 
     assert not [text for text in remembered() if "secret" in text]
-
-
-def remembered() -> list[str]:
-    """Return the texts that functions of the daemon, and :mod:`re`, have in a cache."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("reeld.")]
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, type(cache(str)))]
-    kept = [gc.get_referents(each) for each in (*found, *remembering._caches)]
-    return [str(each) for each in (*kept, re._cache)]  # type: ignore[attr-defined]
 
 
 async def test_a_redacted_conversation_is_rendered(connect: Connect) -> None:
