@@ -11,8 +11,13 @@ import gc
 _libc = ctypes.CDLL(None)
 _trim = getattr(_libc, "malloc_trim", None)
 _set = getattr(_libc, "mallopt", None)
-# An option of glibc's mallopt, for which Python has no name.
-_M_ARENA_MAX = -8
+# Options of glibc's mallopt, for which Python has no names.
+_M_ARENA_MAX, _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -8, -1, -3
+# Bytes of one object that is no part of the heap: the system has them back as soon as it is freed.
+_APART = 4 << 20
+# Bytes at the end of the heap that are kept when they are free. If each large request takes them anew, the system first
+# fills them with zeros.
+_KEPT = 32 << 20
 # Allocations before a collection of what is young, and such collections before one of what has survived; Python's
 # default is (700, 10, 10). All threads wait for a collection: one of 20,000 objects took 6 to 12 ms in the middle of an
 # import, one of 5,000 takes 1 to 2, and all of them together take as long. The next generation has nearly none that it
@@ -28,6 +33,8 @@ def use_one_heap() -> None:
     """
     if _set is not None:
         _set(_M_ARENA_MAX, 1)
+        _set(_M_MMAP_THRESHOLD, _APART)
+        _set(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def collect_rarely() -> None:

@@ -40,6 +40,29 @@ def test_heaps_of_threads(limited: bool) -> None:
     assert limited == (said.count("Arena ") == 1)
 
 
+_REQUESTS = """
+import resource
+from reeld import memory
+memory.use_one_heap()
+def take_requests():
+    return [bytearray(1 << 20) for _ in range(8)]
+take_requests()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    take_requests()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@_on_glibc
+def test_memory_of_requests() -> None:
+    """Requests of 1 MB use the memory of earlier ones: the system does not make 256 pages for each of them."""
+    program = [sys.executable, "-c", _REQUESTS]
+    pages = int(subprocess.run(program, text=True, capture_output=True, check=True, timeout=PATIENCE).stdout)
+
+    assert pages < 256
+
+
 def test_a_collection_looks_at_few_objects() -> None:
     """No collection looks at more than 25,000 objects, while all threads wait."""
     seen: list[int] = []
