@@ -31,6 +31,9 @@ def _work_on_a_file() -> int:
 
 
 def _serve() -> int:
+    from reeld.huge_pages import begin_with_huge_pages  # noqa: PLC0415 - as above
+
+    begin_with_huge_pages()
     from reeld.startup import CANNOT_START, leave_no_core  # noqa: PLC0415 - as above
 
     leave_no_core()
