@@ -21,8 +21,6 @@ _FULLEST = 0.75
 _OTHER = "+"
 # The bits that are kept of that one's.
 _REST = (1 << 32) - 1
-# Keys the hash of what a file may choose, as Python keys that of a text.
-_SECRET = hash(_OTHER)
 # A UUID as two numbers, the length of its usual form, and where that has dashes.
 _UUID = Struct("<qq")
 _UUID_LENGTH, _DASHES = 36, slice(8, 24, 5)
@@ -135,7 +133,9 @@ class NamedIds(Ids):
         return _uuid_in(given) or (hash(given), hash(given + _OTHER))
 
     def _hash_of(self, first: int, second: int) -> int:
-        return hash((_SECRET, first, second))
+        # Of bytes, as only that of texts and bytes is keyed. That of two numbers keeps the order of ids that are
+        # numbered: of 560,000, hundreds of thousands lay side by side, and each new one passed a thousand of them.
+        return hash(_UUID.pack(first, second))
 
 
 class IdMap:
