@@ -193,7 +193,7 @@ class Client(Methods):
             except (OSError, EOFError, ShuttingDown):
                 if call.method != "shutdown":
                     raise
-                connection.close()
+                self._disconnect()
                 return call.read({})
 
         return self.converse(ask, seconds)
@@ -214,8 +214,8 @@ class Client(Methods):
         """
         deadline = Deadline(seconds)
         with self._turn:
-            # Only a connection that was lost is worth waiting for; a first one fails at once.
-            is_worth_it = self._is_connected or (self._awaits_restart and self._may_come_back())
+            # Only a connection that was lost is worth waiting for, perhaps by an exchange; a first one fails at once.
+            is_worth_it = self._connection is not None or (self._awaits_restart and self._may_come_back())
             until: float | None = None
             while True:
                 began = time.monotonic()

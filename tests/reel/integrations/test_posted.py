@@ -4,10 +4,12 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from reel import requests
+from reel.daemon.stop_marker import mark
 from reel.integrations.posted import Posted
 from reel.replies import Added
 from reel.sync.client import Client
@@ -121,6 +123,20 @@ def test_a_daemon_that_is_killed(daemon: Daemon, client: Client, *, is_carried_o
     daemon.start()
 
     assert (["one"] if is_carried_out else []) == writer.said()
+
+
+def test_a_daemon_that_is_restarted(daemon: Daemon, client: Client) -> None:
+    """The next turn waits for the next daemon, even if this one was stopped on purpose: the program had it."""
+    writer = Writer(client)
+    with suppress(ProcessLookupError), hanging(daemon):
+        writer.post("one")
+        daemon.kill()
+    mark(daemon.socket)
+    starting = threading.Thread(target=daemon.start)
+    starting.start()
+
+    assert [] == writer.said()
+    starting.join()
 
 
 def test_a_reply_after_the_time(daemon: Daemon) -> None:
