@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from reel.daemon.process import answers
+from reel.daemon.answering import answers
 from reel.sync.client import Client
 
 # About as long as what people and models say to each other.

@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reel.daemon.process import answers
+from reel.daemon.answering import answers
 from reel.sync.client import Client
 from reeld import app, notify
 from reeld.agents.registry import Registry

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.daemon.process import answers
+from reel.daemon.answering import answers
 from reel.sync.client import Client
 from reeld.logs import LineFormatter, PatientHandler, destination, in_journal, print_fatal
 from tests.daemon import Daemon, short_directory, until

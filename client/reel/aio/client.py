@@ -238,7 +238,7 @@ class Client(Methods):
                     return await anyio.connect_unix(other)
             if not self._autostart:
                 raise
-            from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+            from reel.daemon.starting import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
             with self._limit.paused():
                 await anyio.to_thread.run_sync(partial(autostart, self.path))

@@ -52,7 +52,7 @@ def _subscription(
 
 
 def _start(path: str) -> None:
-    from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+    from reel.daemon.starting import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
     autostart(path)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reel
-from reel.daemon.process import start
+from reel.daemon.starting import start
 from reel.daemon.stop_marker import STOPPED, is_marked, mark
 from tests.patience import PATIENCE
 from tests.running import server_pid

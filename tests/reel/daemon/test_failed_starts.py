@@ -12,7 +12,7 @@ import pytest
 
 import reel
 import reel.aio
-from reel.daemon.process import start
+from reel.daemon.starting import start
 from reel.sync.client import Client
 from tests.patience import PATIENCE
 from tests.running import children, server_pid
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 def test_the_slower_one_is_not_left_behind(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that lost the race of two starts is ended: it would take over when the other one stops."""
-    monkeypatch.setattr("reel.daemon.process._BUSY", 0.1)
+    monkeypatch.setattr("reel.daemon.answering._BUSY", 0.1)
     path, before = str(home / "s.sock"), children()
     with socket.socket(socket.AF_UNIX) as faster:
         faster.bind(path)
@@ -81,8 +81,8 @@ def test_another_that_is_about_to_end(home: Path) -> None:
 
 def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the other one listens is said at once; nothing is tried again and again, and no daemon is left."""
-    monkeypatch.setattr("reel.daemon.process.READY_WITHIN", 3600)
-    monkeypatch.setattr("reel.daemon.process._AGAIN", 0.01)
+    monkeypatch.setattr("reel.daemon.starting.READY_WITHIN", 3600)
+    monkeypatch.setattr("reel.daemon.starting._AGAIN", 0.01)
     start(str(home / "s.sock"), database=str(home / "r.db"))
     before = children()
     with Client(str(home / "s.sock")).connect() as client:
@@ -99,7 +99,7 @@ def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.Monk
 
 def test_a_daemon_that_does_not_answer_in_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gives up leaves no daemon behind that would come up later."""
-    monkeypatch.setattr("reel.daemon.process.READY_WITHIN", 0.5)
+    monkeypatch.setattr("reel.daemon.starting.READY_WITHIN", 0.5)
     before = children()
     with closing(sqlite3.connect(home / "r.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

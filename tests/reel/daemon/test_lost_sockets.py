@@ -18,7 +18,7 @@ import pytest
 import reel
 from reel.base.errors import NotRunning
 from reel.daemon.lock_file import lock_holder, sockets_by_lock
-from reel.daemon.process import start
+from reel.daemon.starting import start
 from reel.daemon.stop_marker import is_marked
 from reel.sync.client import Client
 from reeld.locks import lasting_directory, socket_beside

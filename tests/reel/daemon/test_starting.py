@@ -1,28 +1,14 @@
 """Starting a daemon in the background: what it finds in its environment, and when it counts as started."""
 
-import socket
 import stat
 from pathlib import Path
 
 import pytest
 
-from reel.daemon import process
-from reel.daemon.process import answers, start
+from reel.daemon.starting import READY_WITHIN, Patience, start
 from tests.planted import Planted
 
 pytestmark = pytest.mark.slow
-
-
-def test_a_socket_that_a_daemon_answers_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A daemon answers on a socket if it listens there, and not on a socket that it left behind."""
-    monkeypatch.setattr(process, "_BUSY", 0.1)
-    path = str(home / "s")
-    with socket.socket(socket.AF_UNIX) as listener:
-        assert not answers(path)
-        listener.bind(path)
-        listener.listen()
-        assert answers(path)
-    assert not answers(path)
 
 
 def test_start_is_idempotent(home: Path) -> None:
@@ -68,8 +54,8 @@ def test_the_log_of_a_started_daemon(home: Path) -> None:
 
 def test_a_daemon_that_takes_long() -> None:
     """A daemon that logs something, as a migration does, is given the same time again; one that falls silent is not."""
-    patience = process.Patience(0, 20)
+    patience = Patience(0, 20)
     # A line every 15 seconds, ten times.
     over = [second for second in range(200) if patience.is_over(min(second // 15, 10), second)]
 
-    assert [*range(151 + int(process.READY_WITHIN), 200)] == over
+    assert [*range(151 + int(READY_WITHIN), 200)] == over

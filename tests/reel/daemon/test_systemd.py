@@ -9,7 +9,7 @@ import pytest
 import reel
 from reel.cli import main
 from reel.daemon.address import default_socket
-from reel.daemon.process import start
+from reel.daemon.starting import start
 from reel.daemon.stop_marker import is_marked
 
 pytestmark = pytest.mark.slow

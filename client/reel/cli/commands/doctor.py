@@ -31,7 +31,7 @@ from reel.cli.line.exits import OK, REFUSED
 from reel.daemon.address import default_database, default_socket, standard_database
 from reel.daemon.database_url import is_url, printable
 from reel.daemon.lock_file import daemon_of
-from reel.daemon.process import checked_settings
+from reel.daemon.program import checked_settings
 from reel.reading.failures import explain
 from reel.reading.wording import wrap
 from reel.sync.client import Client

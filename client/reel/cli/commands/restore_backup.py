@@ -11,7 +11,7 @@ from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
 from reel.cli.screen.output import Line
 from reel.daemon.address import default_database
-from reel.daemon.process import start
+from reel.daemon.starting import start
 from reel.daemon.stop_marker import is_marked, unmark
 from reel.reading.wording import count
 

@@ -4,7 +4,7 @@ import os
 
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
-from reel.daemon import process
+from reel.daemon import starting
 from reel.daemon.database_url import is_url, printable
 
 
@@ -13,7 +13,7 @@ def start(ctx: Context) -> int:
     wanted = ctx.args.database
     if wanted and not is_url(wanted):
         wanted = os.path.abspath(wanted)
-    begin = process.autostart if ctx.args.unless_stopped else process.start
+    begin = starting.autostart if ctx.args.unless_stopped else starting.start
     with ctx.out.waiting("starting the daemon"):
         started = begin(ctx.socket, database=wanted)
     ctx.client.connect()  # what listens may be too busy to answer, or no daemon

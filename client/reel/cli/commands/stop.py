@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from reel.base.errors import NotRunning, Storage, Timeout
 from reel.cli.line.context import Context
-from reel.daemon import process
+from reel.daemon import systemd
 from reel.daemon.lock_file import daemon_of, lock_holder
 from reel.daemon.placement import require_own_home
 from reel.daemon.stop_marker import mark, unmark
@@ -42,15 +42,15 @@ def stop_daemon(path: str, limit: float) -> bool:
         ReelError: it refuses to stop, or takes longer.
     """
     new = _mark(path)
-    activated = process.is_activated(path)
+    activated = systemd.is_activated(path)
     try:
-        stopped = (not activated or process.unit_is_active()) and _shut_down(path, limit)
+        stopped = (not activated or systemd.unit_is_active()) and _shut_down(path, limit)
     except Storage:  # it refuses to lose its data, and keeps running
         if new:
             unmark(path)
         raise
     if activated:
-        process.stop_units()  # a connection since the daemon ended may have started another
+        systemd.stop_units()  # a connection since the daemon ended may have started another
         mark(path)  # which removed the mark
     return stopped
 

@@ -123,7 +123,7 @@ class PrefixResolvingClient(Methods):
             self._out.hint("started the daemon, which runs until: reel stop")
 
     def _start(self, path: str) -> None:
-        from reel.daemon.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+        from reel.daemon.starting import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
         self._doing = "starting the daemon"
         autostart(path)

@@ -48,7 +48,7 @@ def test_no_answer(reel: Reel, argv: list[str]) -> None:
 @pytest.mark.parametrize("option", [[], ["--unless-stopped"]])
 def test_start_without_an_answer(reel: Reel, path: str, option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What never answers is not a daemon that is running already."""
-    monkeypatch.setattr("reel.daemon.process._BUSY", 0.1)
+    monkeypatch.setattr("reel.daemon.answering._BUSY", 0.1)
     ran = reel("start", *option, "--timeout", "0.1")
 
     assert (1, "", f"reel: timeout: what listens on {path} did not answer within 0.1 s; {_REMEDY}\n") == ran

@@ -8,7 +8,7 @@ from pathlib import Path
 from reel.base.errors import NotRunning, ReelError, Timeout, from_wire
 from reel.cli.commands.checks.database import has_tables
 from reel.cli.commands.checks.finding import BAD, FINE, WARN, Finding
-from reel.daemon.process import executable, run_briefly
+from reel.daemon.program import executable, run_briefly
 from reel.reading.wording import count, size
 from reel.replies import Verified
 from reel.requests.calls import reply_reader

@@ -11,7 +11,7 @@ from reel.base.errors import NotRunning
 from reel.cli.commands.checks.finding import BAD, FINE, WARN, Finding
 from reel.cli.commands.shared.retention_notice import retention_notice
 from reel.daemon.placement import file_system_of, synced_folder
-from reel.daemon.process import checked_settings
+from reel.daemon.program import checked_settings
 from reel.reading.wording import age, count, size
 
 _MEGABYTE = 1 << 20

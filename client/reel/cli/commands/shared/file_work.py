@@ -12,7 +12,7 @@ from reel.base.errors import NotRunning, ReelError, from_wire
 from reel.base.light_typing import TYPE_CHECKING
 from reel.base.this_python import trusted_environment
 from reel.cli.screen.output import Output
-from reel.daemon.process import executable
+from reel.daemon.program import executable
 from reel.reading.wording import count, size
 from reel.sync.client import Client
 
