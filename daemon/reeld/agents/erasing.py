@@ -36,7 +36,8 @@ from reeld.store.erasures import Change, Order, OwnKey, hidden
 from reeld.store.pruned import not_gone_yet
 from reeld.store.pruning import Point, Program, Pruned, plan_prune
 from reeld.store.purging import Purge, plan_purge, plan_purge_elsewhere, purged_with, was_purged
-from reeld.store.redacting import Past, Redactions, Text, plan_past, plan_redaction
+from reeld.store.redacting import Past, plan_past, plan_redaction
+from reeld.store.redactions import Redactions, Text
 from reeld.store.transactions import Transaction
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from reeld.store.connection import transaction, uri_of
 from reeld.store.erasures import Order
 from reeld.store.plans import Plan, carry_out
 from reeld.store.purging import Purge
-from reeld.store.redacting import Redactions
+from reeld.store.redactions import Redactions
 from reeld.store.room import MARGIN, require_room
 from reeld.store.schema import APPLICATION_ID, VERSION
 from reeld.store.sweep import clean, open_descriptor

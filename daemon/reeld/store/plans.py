@@ -1,6 +1,7 @@
 """Long work in short jobs, between which others work: a generator that yields each job and receives its result."""
 
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
@@ -17,6 +18,18 @@ class _End(NamedTuple):
     """The end of a plan: a thread cannot raise ``StopIteration``."""
 
     result: Any
+
+
+def pages(look: Callable[..., int | None], after: int = 0) -> Plan[None]:
+    """Look at one page after another.
+
+    Args:
+        look: looks at the page that begins ``after`` something; returns where the next one begins, ``None`` at the end.
+        after: where the first one begins.
+    """
+    following: int | None = after
+    while following is not None:
+        following = yield partial(look, after=following)
 
 
 def carry_out(plan: Plan[T], connection: Connection, between: Callable[[], object] = lambda: None) -> T:

@@ -1,9 +1,7 @@
 """Determines which events of an agent's log are pruned: what was said before a point, and nothing can reach any more.
 
 From the point on, every position of the log stays as it is. So do the states that a mark, a redo, or another agent
-leads to: one that began there as a clone, took that state over, or went back there. A state is a path to the root, so
-what is reached is found by walking from the tips of all these states. Where a log does not jump, the newest tip is
-enough, because the others are on its path.
+leads to: one that began there as a clone, took that state over, or went back there (:mod:`reeld.store.reach`).
 
 Of the values beside a conversation, the newest one at the point stays, and at each position at which an agent was
 cloned. Records for programs go if all messages that name them as their copies do, unless a clone has them in its past.
@@ -12,9 +10,7 @@ A program that says what is left of its records knows better: then none goes as 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from functools import partial
-from operator import itemgetter
 
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
@@ -22,37 +18,21 @@ from reel.said.kinds import CONVERSATION
 from reeld.core.item_forms import copies_in
 from reeld.core.pruning import Pruning
 from reeld.core.redaction import Redacted
-from reeld.core.undo import Undone
+from reeld.store.affected import affected
 from reeld.store.connection import Connection, Numbers
-from reeld.store.history import lineage
-from reeld.store.plans import Plan
+from reeld.store.plans import Plan, pages
 from reeld.store.pruned import pruned_as
-from reeld.store.queries import redo_target
+from reeld.store.reach import Reach
 from reeld.store.redacted_keys import plan_keys
-from reeld.store.redacting import RedactedEvent, Redactions, affected
-from reeld.store.schema import JUMPS
+from reeld.store.redactions import RedactedEvent, Redactions
 from reeld.store.spans import NEWEST
-from reeld.store.states import position, tip_before, tip_of
 
-# Events that are read at a time, parents that are followed, and events whose time is looked at.
+# Events that are read at a time, and events whose time is looked at.
 _PAGE = 500
-_FOLLOWED = 1000
 _LOOKED_AT = 5000
 # The kind of records that only programs read.
 _FOR_PROGRAMS = "command"
-_FIRST = "SELECT id, seq FROM events WHERE agent = ? ORDER BY seq LIMIT 1"
 _HEAD = "SELECT seq FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-_JUMPED = f"SELECT parent FROM events WHERE agent = ? AND seq >= ? AND {JUMPS} AND parent IS NOT NULL"  # noqa: S608 - our own words
-_ALL_PARENTS = "SELECT parent FROM events WHERE agent = ? AND seq >= ? AND parent IS NOT NULL"
-_OF_AGENT = "SELECT id FROM events WHERE agent = ? AND id IN (SELECT value FROM json_each(?))"
-_WALK = """
-    WITH RECURSIVE path (id, parent) AS (
-        SELECT id, parent FROM events WHERE id = :tip AND agent = :row
-        UNION ALL
-        SELECT e.id, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = :row
-    )
-    SELECT id, parent FROM path LIMIT :limit
-"""
 _ROW = "SELECT id, seq, kind, content, data_json, ref FROM events WHERE agent = ?"
 _BEFORE = f"{_ROW} AND seq > ? AND seq < ? ORDER BY seq LIMIT ?"
 _OF_SEQS = f"{_ROW} AND seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own words
@@ -119,12 +99,10 @@ def plan_prune(row: int, point: Point, pruning: Pruning, program: Program = Prog
     before = head + 1 if point.before is None else min(point.before, head + 1)
     if point.until is not None:
         before = min(before, (yield from _first_since(row, head, point.until)))
-    reach = _Reach(row, before)
+    reach = Reach(row, before)
     yield from reach.find(program.keep)
     scan = _Scan(reach, pruning)
-    after: int | None = 0
-    while after is not None:
-        after = yield partial(scan.page, after=after)
+    yield from pages(scan.page)
     yield from scan.end()
     if program.records is None:
         yield from scan.take_copies()
@@ -159,116 +137,6 @@ def _since(connection: Connection, row: int, last: int, until: int) -> tuple[int
     return first, len(rows) == _LOOKED_AT
 
 
-class _Reach:
-    """What can be reached of an agent's log before a seq.
-
-    Args:
-        row: the agent.
-        before: the seq.
-    """
-
-    def __init__(self, row: int, before: int) -> None:
-        self.row = row
-        self.before = before
-        # The ids of the events that belong to the positions from the seq on; and to other states, with the agent that
-        # reaches them, if it is another one.
-        self.own: set[int] = set()
-        self.others: dict[int, int | None] = {}
-        # The seqs up to which other agents have the log in their past, ascending, and these agents.
-        self.positions: list[tuple[int, int]] = []
-
-    def find(self, keep: Sequence[int]) -> Plan[None]:
-        """Find it.
-
-        Args:
-            keep: other seqs at which the conversation stays.
-        """
-        for tip in (yield self._own_tips):
-            yield from self._walk(tip, None)
-        for tip in (yield self._marks):
-            yield from self._walk(tip, self.row)
-        newest: int | None = NEWEST
-        while newest is not None:
-            redone: Undone | None = yield partial(redo_target, row=self.row, head=newest)
-            newest = None
-            if redone is not None:
-                yield from self._walk((yield partial(position, row=self.row, at=redone.command)).tip, self.row)
-                newest = redone.undo - 1
-        for at in keep:
-            yield from self._walk((yield partial(position, row=self.row, at=at)).tip, self.row)
-        for other, is_gone in (yield self._heirs):
-            for tip in (yield partial(self._tips_of, other=other, is_gone=is_gone)):
-                yield from self._walk(tip, other)
-
-    @property
-    def last_inherited(self) -> int:
-        """The last seq that another agent has in its past."""
-        return self.positions[-1][0] if self.positions else 0
-
-    def _own_tips(self, connection: Connection) -> list[int]:
-        first = connection.execute(
-            "SELECT parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq LIMIT 1", (self.row, self.before)
-        ).fetchone()
-        tips = {parent for (parent,) in connection.execute(_JUMPED, (self.row, self.before)).fetchall()}
-        tips.add(tip_of(connection, self.row))
-        tips.add(tip_before(connection, self.row, self.before) if first is None else first[0])
-        return sorted(tips - {None}, reverse=True)
-
-    def _marks(self, connection: Connection) -> list[int]:
-        query = "SELECT id FROM events WHERE agent = ? AND kind = 'mark' AND seq < ? ORDER BY seq DESC"
-        return [mark for (mark,) in connection.execute(query, (self.row, self.before)).fetchall()]
-
-    def _heirs(self, connection: Connection) -> list[tuple[int, bool]]:
-        """Return the agents that have some of the log in their past, and whether each was purged."""
-        first = connection.execute(_FIRST, (self.row,)).fetchone()
-        if first is None:
-            return []
-        rows = sorted(affected(connection, [_Place(first[0], self.row, first[1])]) - {self.row})
-        query = "SELECT id, name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-        found = connection.execute(query, (Numbers(rows),)).fetchall()
-        for other, _ in found:
-            self.positions += [
-                (upto, other) for owner, _, upto in lineage(connection, other, NEWEST) if owner == self.row
-            ]
-        self.positions.sort()
-        # Those that can be named come first: a purged one has what its heirs have.
-        return sorted(((other, name == "") for other, name in found), key=itemgetter(1))
-
-    def _tips_of(self, connection: Connection, other: int, *, is_gone: bool) -> list[int]:
-        """Return the events of the log that another agent's events follow; of a purged one, jumps may be missing."""
-        rows = connection.execute(_ALL_PARENTS if is_gone else _JUMPED, (other, 0)).fetchall()
-        parents = Numbers(sorted({parent for (parent,) in rows}))
-        tips = [tip for (tip,) in connection.execute(_OF_AGENT, (self.row, parents)).fetchall()]
-        return sorted(tips, reverse=True)
-
-    def _walk(self, tip: int | None, by: int | None) -> Plan[None]:
-        """Follow the parents of an event, back to where they are known or in another log."""
-        limit = 16  # most paths soon join a known one
-        while tip is not None:
-            tip = yield partial(self._follow, tip=tip, by=by, limit=limit)
-            limit = min(2 * limit, _FOLLOWED)
-
-    def _follow(self, connection: Connection, tip: int, by: int | None, limit: int) -> int | None:
-        following: int | None = None
-        values = {"tip": tip, "row": self.row, "limit": limit}
-        with closing(connection.execute(_WALK, values)) as rows:
-            for event, parent in rows:  # closed as soon as the path is known
-                if event in self.own or event in self.others:
-                    return None
-                if by is None:
-                    self.own.add(event)
-                else:
-                    self.others[event] = None if by == self.row else by
-                following = parent
-        return following if following is not None and following < tip else None
-
-
-class _Place(NamedTuple):
-    id: int
-    owner: int
-    seq: int
-
-
 class _Row(NamedTuple):
     """What is read of an event."""
 
@@ -295,7 +163,7 @@ class _Scan:
         pruning: makes it.
     """
 
-    def __init__(self, reach: _Reach, pruning: Pruning) -> None:
+    def __init__(self, reach: Reach, pruning: Pruning) -> None:
         self._reach = reach
         self._pruning = pruning
         # Of each key, the events that set it, ascending by their seqs, and what each would become.
@@ -331,9 +199,8 @@ class _Scan:
     def take_copies(self) -> Plan[None]:
         """Take the copies that nothing needs."""
         copies = {seq for seq in self._copies if self._reach.last_inherited < seq < self._reach.before}
-        after: int | None = self._reach.before if copies else None
-        while after is not None:
-            after = yield partial(self._need, after=after)
+        if copies:
+            yield from pages(self._need, self._reach.before)
         if copies := copies - self._needed:
             yield partial(self._take_copies, seqs=sorted(copies))
 

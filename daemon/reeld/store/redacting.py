@@ -8,12 +8,10 @@ with a clone. So is the reason that a ``kill`` with ``cascade`` gave to all that
 A plan is a generator of jobs for a reading connection, so that others read in between: see :mod:`reeld.store.plans`.
 """
 
-import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
@@ -22,17 +20,16 @@ from reel.said.kinds import CONVERSATION, INERT, ROLES
 from reeld.core.events import data_of
 from reeld.core.item_forms import copies_in, later_copies_in, place_in, without_form
 from reeld.core.redaction import Redacted, Redaction
+from reeld.store.affected import affected
 from reeld.store.connection import Connection, Numbers
-from reeld.store.erasures import Change, Changes, Decision, KeptKey, Labels, Outdated
+from reeld.store.erasures import Labels, Outdated
 from reeld.store.history import lineage
-from reeld.store.plans import Plan
+from reeld.store.plans import Plan, pages
 from reeld.store.queries import clones
 from reeld.store.redacted_keys import plan_keys
+from reeld.store.redacted_labels import redacted_labels
+from reeld.store.redactions import RedactedEvent, Redactions
 from reeld.store.spans import NEWEST, Lineage
-
-_id = attrgetter("id")
-# The kind, the content and the data of an event.
-Text: TypeAlias = tuple[str, str | None, str | None]
 
 # Events that are read at a time.
 _PAGE = 500
@@ -65,104 +62,6 @@ _TAKEN_OVER = """
     )
     SELECT id, agent FROM path WHERE agent <> :row ORDER BY id
 """
-_TAKERS = """
-    SELECT c.agent, c.seq, p.agent, p.seq FROM events c JOIN events p ON p.id = c.parent
-    WHERE c.kind = 'clone' AND c.parent >= ?
-"""
-_CLONES = "SELECT id, source_at FROM agents WHERE source = ?"
-
-
-class Located(Protocol):
-    """An event, and its place."""
-
-    @property
-    def id(self) -> int:
-        """Its id."""
-
-    @property
-    def owner(self) -> int:
-        """The row of its agent."""
-
-    @property
-    def seq(self) -> int:
-        """Its seq."""
-
-
-class RedactedEvent(NamedTuple):
-    """An event to redact, its place, and its new form."""
-
-    id: int
-    owner: int
-    seq: int
-    kind: str
-    content: str | None
-    data_json: str | None
-    made: Redacted
-
-    @property
-    def change(self) -> Change:
-        """The change to stage."""
-        return Change(self.id, self.made.content, self.made.data_json, self.made.ref)
-
-    @property
-    def text(self) -> Text:
-        """Its new text in the search index."""
-        return self.kind, self.made.content, self.made.data_json
-
-
-class Redactions(NamedTuple):
-    """The plan of a redaction.
-
-    Args:
-        found: the events, in the order of their ids.
-        affected: the rows of all agents whose past has one of them, or whose title or tags change.
-        labels: the titles and tags that change.
-        keys: the keys that change.
-        milestones: those that are invalid.
-    """
-
-    found: list[RedactedEvent]
-    affected: set[int]
-    labels: list[Labels]
-    keys: list[KeptKey]
-    milestones: Outdated | None
-
-    @property
-    def changes(self) -> Changes[RedactedEvent]:
-        """The new form of the events."""
-        return Changes(self.found, attrgetter("change"))
-
-    @property
-    def texts(self) -> Mapping[int, Text]:
-        """Their new texts in the search index, by their ids."""
-        return _Texts(self.found)
-
-    def decision(self, erasure: int = 0) -> Decision:
-        """Return what decides the erasure with a number."""
-        return Decision(erasure, len(self.found), self.labels, self.keys, milestones=self.milestones)
-
-
-class _Texts(Mapping[int, Text]):
-    """The new texts of events, by their ids, made when they are needed: there may be a million.
-
-    Args:
-        found: the events, in the order of their ids.
-    """
-
-    def __init__(self, found: Sequence[RedactedEvent]) -> None:
-        self._found = found
-
-    def __getitem__(self, event: int) -> Text:
-        index = bisect_left(self._found, event, key=_id)
-        if index < len(self._found) and self._found[index].id == event:
-            return self._found[index].text
-        raise KeyError(event)
-
-    def __iter__(self) -> Iterator[int]:
-        return map(_id, self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
 
 
 class Past(NamedTuple):
@@ -183,6 +82,23 @@ class Past(NamedTuple):
     line: Sequence[tuple[int, int]]
     events: Sequence[int]
     times: Mapping[int, int]
+
+
+class _Row(NamedTuple):
+    """What is read of an event."""
+
+    id: int
+    owner: int
+    seq: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    ref: str | None
+    time: int
+
+    def made(self, made: Redacted) -> RedactedEvent:
+        """Return the event with its new form."""
+        return RedactedEvent(self.id, self.owner, self.seq, self.kind, self.content, self.data_json, made)
 
 
 class _Scan:
@@ -209,34 +125,34 @@ class _Scan:
     def span(self, connection: Connection, owner: int, after: int, upto: int) -> int | None:
         """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
         values = {"owner": owner, "after": after, "upto": upto, "limit": _PAGE}
-        rows = connection.execute(_SPAN + _ORDER, values).fetchall()
+        rows = _rows(connection, _SPAN + _ORDER, values)
         self._take(connection, rows)
-        return rows[-1][2] if len(rows) == _PAGE else None
+        return rows[-1].seq if len(rows) == _PAGE else None
 
     def ids(self, connection: Connection, ids: Sequence[int]) -> None:
         """Look at events by their ids, unless this file has other events under these."""
         times = self._past.times
         rows = _by_id(connection, ids)
-        self._take(connection, [row for row in rows if row[1] in self.agents and times.get(row[0], row[-1]) == row[-1]])
+        known = [row for row in rows if row.owner in self.agents and times.get(row.id, row.time) == row.time]
+        self._take(connection, known)
 
     def forms(self, connection: Connection) -> None:
         """Remove the form of each item that has a redacted message; it is stored with the item's first message."""
         for each in [*self.found.values()]:
             place = place_in(each.kind, each.content, each.data_json)
-            rows = connection.execute(_AT, (each.owner, each.seq - place)).fetchall() if place else []
-            for event, owner, seq, kind, content, data_json, ref, _ in rows:
-                made = None if event in self.found else without_form(kind, content, data_json)
+            for row in _rows(connection, _AT, (each.owner, each.seq - place)) if place else []:
+                made = None if row.id in self.found else without_form(row.kind, row.content, row.data_json)
                 if made is not None:
-                    redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
-                    self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, redacted)
+                    redacted = Redacted(made.content, made.data_json, row.ref, is_restructured=False)
+                    self.found[row.id] = row.made(redacted)
 
     def copies(self, connection: Connection) -> None:
         """Look at the records that hold copies of the messages that were found, in the logs of these."""
         for each in [*self.found.values()]:
             for seq in copies_in(each.kind, each.content, each.data_json):
-                rows = connection.execute(_AT, (each.owner, seq)).fetchall()
+                rows = _rows(connection, _AT, (each.owner, seq))
                 # Nothing that people read: a message that was copied elsewhere may name seqs of other events there.
-                self._take(connection, [row for row in rows if row[3] == _FOR_PROGRAMS])
+                self._take(connection, [row for row in rows if row.kind == _FOR_PROGRAMS])
 
     def later_copies(self, connection: Connection, owner: int, seqs: Sequence[int], after: int) -> int | None:
         """Look at a page of an agent's records that say of which messages they have the content.
@@ -253,48 +169,45 @@ class _Scan:
         last = connection.execute("SELECT max(seq) FROM events WHERE agent = ?", (owner,)).fetchone()[0] or 0
         upto = after + _LOOKED_AT
         values = {"owner": owner, "after": after, "upto": upto}
-        rows = connection.execute(_SPAN + _LATER_COPIES, values).fetchall()
-        for row in rows:
-            paths = [copy.path for copy in later_copies_in(row[5]) if _has_any(seqs, copy.stretches)]
+        for row in _rows(connection, _SPAN + _LATER_COPIES, values):
+            paths = [copy.path for copy in later_copies_in(row.data_json) if _has_any(seqs, copy.stretches)]
             if () in paths:
                 self._take(connection, [row])
             elif paths:
                 self._take_places(row, paths)
         return upto if upto < last else None
 
-    def _take_places(self, row: tuple[Any, ...], paths: Sequence[Sequence[str]]) -> None:
-        event, owner, seq, kind, content, data_json, ref, _ = row
-        made = self._redaction.places(data_json, paths)
-        if event not in self.found and made != data_json:
-            redacted = Redacted(content, made, ref, is_restructured=False)
-            self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, redacted)
+    def _take_places(self, row: _Row, paths: Sequence[Sequence[str]]) -> None:
+        data_json = self._redaction.places(row.data_json, paths)
+        if row.id not in self.found and data_json != row.data_json:
+            self.found[row.id] = row.made(Redacted(row.content, data_json, row.ref, is_restructured=False))
 
     def repeats(self, connection: Connection, owner: int, after: int) -> int | None:
         """Look at what an affected agent repeats of its past; return where to continue, like :meth:`span`."""
         values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
-        rows = connection.execute(_SPAN + _REPEATING + _ORDER, values).fetchall()
+        rows = _rows(connection, _SPAN + _REPEATING + _ORDER, values)
         prompts = {(each.content, each.data_json) for each in self.found.values() if each.kind == "system"}
         marks = {each.seq for each in self.found.values() if each.kind == "mark"}
         self._take(connection, [row for row in rows if self._is_repeated(row, prompts, marks)])
-        return rows[-1][2] if len(rows) == _PAGE else None
+        return rows[-1].seq if len(rows) == _PAGE else None
 
-    def _is_repeated(self, row: tuple[Any, ...], prompts: set[tuple[Any, Any]], marks: set[int]) -> bool:
-        _, _, _, kind, content, data_json, _, _ = row
-        if kind == "system":
-            return (content, data_json) in prompts
-        if kind == "agent_killed":
-            return _kill(data_json) in self.kills
-        if kind == "rewind":
-            return not self._redaction.is_whole or json.loads(data_json or "{}").get("target") in marks
+    def _is_repeated(self, row: _Row, prompts: set[tuple[Any, Any]], marks: set[int]) -> bool:
+        if row.kind == "system":
+            return (row.content, row.data_json) in prompts
+        if row.kind == "agent_killed":
+            return _kill(row.data_json) in self.kills
+        if row.kind == "rewind":
+            return not self._redaction.is_whole or data_of(row.data_json).get("target") in marks
         return not self._redaction.is_whole
 
-    def _take(self, connection: Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-        for event, owner, seq, kind, content, data_json, ref, _ in rows:
-            if event in self.found:
+    def _take(self, connection: Connection, rows: Iterable[_Row]) -> None:
+        for row in rows:
+            if row.id in self.found:
                 continue
-            made = self._redaction.event(kind, content, data_json, ref, self._name(connection, owner))
+            name = self._name(connection, row.owner)
+            made = self._redaction.event(row.kind, row.content, row.data_json, row.ref, name)
             if made is not None:
-                self.found[event] = RedactedEvent(event, owner, seq, kind, content, data_json, made)
+                self.found[row.id] = row.made(made)
 
     def _name(self, connection: Connection, owner: int) -> str:
         if owner not in self._names:
@@ -311,8 +224,8 @@ def plan_past(row: int, seqs: list[int] | None) -> Plan[Past]:
     Raises:
         InvalidParams: a seq is of no event that may have content.
     """
-    found = yield partial(lineage, row=row, head=NEWEST)
-    line = [(owner, last) for owner, _, last in found]
+    spans: Lineage = yield partial(lineage, row=row, head=NEWEST)
+    line = [(owner, last) for owner, _, last in spans]
     owners = {owner for owner, _ in line}
     brought: list[int] = []
     for owner, last in line:
@@ -322,20 +235,20 @@ def plan_past(row: int, seqs: list[int] | None) -> Plan[Past]:
     uids = yield partial(_uids, rows=owners)
     if seqs is None:
         return Past(row, uids, line, brought, {})
-    rows: list[tuple[Any, ...]] = []
+    found: list[_Row] = []
     for owner, last in line:
-        rows += yield partial(_with_seqs, owner=owner, upto=last, seqs=seqs)
+        found += yield partial(_with_seqs, owner=owner, upto=last, seqs=seqs)
     for first in range(0, len(brought), _PAGE):
-        rows += yield partial(_by_id, ids=brought[first : first + _PAGE])
-    selected = [row for row in rows if row[2] in seqs and row[3] in _BY_SEQ]
-    if missing := sorted({*seqs} - {row[2] for row in selected}):
+        found += yield partial(_by_id, ids=brought[first : first + _PAGE])
+    selected = [each for each in found if each.seq in seqs and each.kind in _BY_SEQ]
+    if missing := sorted({*seqs} - {each.seq for each in selected}):
         raise InvalidParams(
             f"seqs: {missing[0]} is not a message or another event with content in the past of this agent;"
             " reel log shows all, and text redacts titles and tags",
             field="seqs",
             seq=missing[0],
         )
-    return Past(row, uids, [], [row[0] for row in selected], {row[0]: row[-1] for row in selected})
+    return Past(row, uids, [], [each.id for each in selected], {each.id: each.time for each in selected})
 
 
 def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
@@ -344,9 +257,8 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
     yield scan.identify
     own = {past.row} & scan.agents
     for owner, last in past.line:
-        after: int | None = 0 if owner in scan.agents else None
-        while after is not None:
-            after = yield partial(scan.span, owner=owner, after=after, upto=last)
+        if owner in scan.agents:
+            yield from pages(partial(scan.span, owner=owner, upto=last))
     for first in range(0, len(past.events), _PAGE):
         yield partial(scan.ids, ids=past.events[first : first + _PAGE])
     if redaction.is_whole:
@@ -356,12 +268,15 @@ def plan_redaction(past: Past, redaction: Redaction) -> Plan[Redactions]:
     reached: set[int] = yield partial(affected, found=list(scan.found.values()))
     reached |= yield partial(_killed_with, scan=scan)
     if not redaction.is_whole:
-        reached |= yield partial(_with_labels, redaction=redaction, rows=own | reached)
+        # A clone has its title and its tags from its source.
+        family: set[int] = yield partial(_with_clones, rows=own | reached)
+        inherited: list[Labels] = yield partial(redacted_labels, redaction=redaction, rows=sorted(family))
+        reached |= {each.row for each in inherited}
     for agent in sorted(reached):
-        after = 0
-        while after is not None:
-            after = yield partial(scan.repeats, owner=agent, after=after)
-    labels: list[Labels] = yield partial(_labels, redaction=redaction, rows=reached)
+        yield from pages(partial(scan.repeats, owner=agent))
+    labels: list[Labels] = []
+    if not redaction.is_whole:
+        labels = yield partial(redacted_labels, redaction=redaction, rows=sorted(reached))
     found = [scan.found[event] for event in sorted(scan.found)]
     # A clone's former name is nowhere but in its keys.
     rows = reached if redaction.is_whole else reached | own
@@ -382,9 +297,8 @@ def _plan_later_copies(scan: _Scan) -> Plan[None]:
         line: Lineage = yield partial(lineage, row=agent, head=NEWEST)
         ends = {owner: upto for owner, _, upto in line}
         seqs = sorted({each.seq for each in messages if each.seq <= ends.get(each.owner, 0)})
-        after: int | None = seqs[0] if seqs else None
-        while after is not None:
-            after = yield partial(scan.later_copies, owner=agent, seqs=seqs, after=after)
+        if seqs:
+            yield from pages(partial(scan.later_copies, owner=agent, seqs=seqs), seqs[0])
 
 
 def _has_any(seqs: Sequence[int], stretches: Iterable[tuple[int, int]]) -> bool:
@@ -397,48 +311,23 @@ def _taken_over(connection: Connection, row: int, upto: int) -> tuple[list[int],
     return [event for event, _ in rows], {owner for _, owner in rows}
 
 
-def _with_seqs(connection: Connection, owner: int, upto: int, seqs: list[int]) -> list[tuple[Any, ...]]:
-    return connection.execute(
-        _SPAN + _OF_SEQS, {"owner": owner, "after": 0, "upto": upto, "seqs": Numbers(seqs)}
-    ).fetchall()
+def _with_seqs(connection: Connection, owner: int, upto: int, seqs: list[int]) -> list[_Row]:
+    values = {"owner": owner, "after": 0, "upto": upto, "seqs": Numbers(seqs)}
+    return _rows(connection, _SPAN + _OF_SEQS, values)
 
 
-def _by_id(connection: Connection, ids: Sequence[int]) -> list[tuple[Any, ...]]:
-    return connection.execute(_BY_ID, (Numbers(ids),)).fetchall()
+def _by_id(connection: Connection, ids: Sequence[int]) -> list[_Row]:
+    return _rows(connection, _BY_ID, (Numbers(ids),))
+
+
+def _rows(connection: Connection, query: str, values: Any) -> list[_Row]:
+    return [_Row(*row) for row in connection.execute(query, values).fetchall()]
 
 
 def _uids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     """Return the ids of the agents in these rows, by their rows."""
     query = "SELECT id, uid FROM agents WHERE id IN (SELECT value FROM json_each(?))"
     return dict(connection.execute(query, (Numbers(sorted(rows)),)).fetchall())
-
-
-def affected(connection: Connection, found: Sequence[Located]) -> set[int]:
-    """Return the rows of the agents whose past has one of some events."""
-    # The seq from which on an agent's past contains such events; and the agents whose clones are still to be visited.
-    first: dict[int, int] = {}
-    waiting: list[int] = []
-
-    def note(agent: int, seq: int) -> None:
-        if seq < first.get(agent, NEWEST):
-            first[agent] = seq
-            waiting.append(agent)
-
-    takers: dict[int, list[tuple[int, int, int]]] = {}
-    if found:
-        for taker, seq, source, at in connection.execute(_TAKERS, (min(each.id for each in found),)):
-            takers.setdefault(source, []).append((taker, seq, at))
-    for each in found:
-        note(each.owner, each.seq)
-    while waiting:
-        agent = waiting.pop()
-        for taker, seq, at in takers.get(agent, ()):
-            if first[agent] <= at:
-                note(taker, seq)
-        for clone, at in connection.execute(_CLONES, (agent,)).fetchall():
-            if first[agent] <= at:
-                note(clone, first[agent])
-    return set(first)
 
 
 def _killed_with(connection: Connection, scan: _Scan) -> set[int]:
@@ -463,23 +352,3 @@ def _kill(data_json: str | None) -> tuple[Any, Any]:
 
 def _with_clones(connection: Connection, rows: set[int]) -> set[int]:
     return rows.union(clone.row for clone in clones(connection, rows))
-
-
-def _with_labels(connection: Connection, redaction: Redaction, rows: set[int]) -> set[int]:
-    """Return the agents, among these and their clones, whose title or tags change: a clone has both from its source."""
-    return {labels.row for labels in _labels(connection, redaction, _with_clones(connection, rows))}
-
-
-def _labels(connection: Connection, redaction: Redaction, rows: set[int]) -> list[Labels]:
-    if redaction.is_whole:
-        return []
-    made = []
-    for row in sorted(rows):
-        found = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
-        if found is None:  # the file is of an older version
-            continue
-        title, tags = found
-        changed = redaction.title(title), redaction.value(json.loads(tags))
-        if changed != (title, json.loads(tags)):
-            made.append(Labels(row, changed[0], json.dumps(changed[1], ensure_ascii=False)))
-    return made

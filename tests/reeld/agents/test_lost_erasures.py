@@ -12,7 +12,7 @@ from reel.base.errors import Storage
 from reeld.agents.erasing import complete
 from reeld.agents.registry import Registry
 from reeld.store.erasures import Change, Decision, Order
-from reeld.store.redacting import Text
+from reeld.store.redactions import Text
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Transaction
 from tests.lossy import Lossy, lossy

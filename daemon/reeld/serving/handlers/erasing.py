@@ -23,7 +23,7 @@ from reeld.store.backup import require_foreign
 from reeld.store.connection import Texts
 from reeld.store.pruning import Point, Program
 from reeld.store.purging import those_purged
-from reeld.store.redacting import Text
+from reeld.store.redactions import Text
 from reeld.store.retention import Subject
 
 log = logging.getLogger(__name__)
