@@ -19,8 +19,9 @@ from reeld.core.events import Pack
 from reeld.core.paging import batches
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
 from reeld.store.connection import Connection, Cursor, Numbers, transaction
+from reeld.store.forgetting import forget_purged
 from reeld.store.plans import Plan
-from reeld.store.remains import DIGEST, PARENT, digest, remains_of, to_store
+from reeld.store.remains import DIGEST, digest, remains_of, to_store
 from reeld.store.room import MARGIN
 from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
 
@@ -32,9 +33,6 @@ SLICE = 1000
 _BYTES = 1 << 20
 # Bytes of a change besides its texts: 11 with the first ids, 14 with ids of billions.
 _ROW_BYTES = 16
-# Keys and agents of a slice.
-_KEYS = 2000
-_AGENTS = 500
 _CONTENT, _DATA, _REF = (COLUMNS.index("content"), COLUMNS.index("data_json"), len(COLUMNS) + ORIGIN.index("ref"))
 _ROW = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN))
 # All kinds of changes in one query: one that looks for a kind passes a million of the other with each slice.
@@ -59,11 +57,6 @@ _FORGET_MILESTONES = """
     DELETE FROM milestones WHERE id >= ? AND (SELECT agent FROM events WHERE events.id = milestones.id) IN (
         SELECT value FROM json_each(?)
     )
-"""
-_FORGET_KEYS = """
-    DELETE FROM keys WHERE id IN (
-        SELECT k.id FROM keys k WHERE k.id > :after AND k.id <= :last
-        AND (k.agent IN (SELECT id FROM agents WHERE name = '') OR k.about IN (SELECT id FROM agents WHERE name = '')))
 """
 
 
@@ -215,12 +208,12 @@ def decide(cursor: Cursor, decision: Decision, newest: int, pack: Pack) -> None:
         cursor.execute("UPDATE agents SET title = ?, tags = ? WHERE id = ?", (title, tags, row))
     for key, reply, address in decision.keys:
         change_key(cursor, key, reply, address, pack)
-    _let_go(cursor, decision.purged)
+    _take_names(cursor, decision.purged)
     if decision.milestones is not None:
         cursor.execute(_FORGET_MILESTONES, (decision.milestones.first, Numbers(decision.milestones.agents)))
 
 
-def _let_go(cursor: Cursor, rows: Sequence[int]) -> None:
+def _take_names(cursor: Cursor, rows: Sequence[int]) -> None:
     """Take the names, titles and tags from purged agents. Those that were purged before have none any more."""
     named = "SELECT id, name, tags FROM agents WHERE name <> '' AND id IN (SELECT value FROM json_each(?))"
     purge = "UPDATE agents SET name = '', title = NULL, tags = ?, killed = coalesce(killed, updated) WHERE id = ?"
@@ -303,79 +296,11 @@ def _change(connection: Connection, pack: Pack, last: int) -> None:
             connection.execute(query, (Numbers(changed),))
 
 
-def forget_keys(connection: Connection, after: int) -> int | None:
-    """Delete a slice of the keys of purged agents; return where the next slice begins, ``None`` at the end."""
-    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
-    with transaction(connection):
-        connection.execute(_FORGET_KEYS, {"after": after, "last": after + _KEYS})
-    return after + _KEYS if after + _KEYS < newest else None
-
-
-def forget_agents(connection: Connection, below: int | None = None) -> int | None:
-    """Delete purged agents that have no events left, are not the source of another agent, and have no sub-agents.
-
-    Args:
-        below: where the slice begins: only agents whose row is less.
-
-    Returns:
-        where the next slice begins, ``None`` at the end.
-    """
-    # A clone is younger than its source. So the youngest come first, and their sources follow.
-    query = "SELECT id, tags FROM agents WHERE name = '' AND id < coalesce(?, id + 1) ORDER BY id DESC LIMIT ?"
-    with transaction(connection):
-        found = connection.execute(query, (below, _AGENTS)).fetchall()
-        for row, _ in found:
-            connection.execute(
-                "INSERT INTO purged_agents SELECT uid FROM agents WHERE id = ? ON CONFLICT DO NOTHING", (row,)
-            )
-        names = {row: remains_of("", tags).names for row, tags in found}
-        parents = _parents(connection) if any(names.values()) else {}
-        while names:
-            held = frozenset(parents.values())
-            free = [row for row in names if not names[row] & held]
-            if not free:
-                break
-            for row in free:
-                del names[row]
-                if _forget_agent(connection, row):
-                    parents.pop(row, None)  # its own agent may go, too
-    return found[-1][0] if len(found) == _AGENTS else None
-
-
-def _forget_agent(connection: Connection, row: int) -> bool:
-    """Delete a purged agent, unless it has events left or is the source of another agent; return whether it is gone."""
-    deleted = connection.execute(
-        "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
-        " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
-        {"row": row},
-    ).rowcount
-    if not deleted:
-        connection.execute(
-            "UPDATE agents SET head = (SELECT coalesce(max(place), 0) FROM ("
-            "SELECT max(seq) AS place FROM events WHERE agent = :row"
-            " UNION ALL SELECT max(source_at) FROM agents WHERE source = :row) AS places) WHERE id = :row",
-            {"row": row},
-        )
-    return bool(deleted)
-
-
-def _parents(connection: Connection) -> dict[int, str]:
-    """Return a digest of the name of the agent that each sub-agent names, by the rows of the sub-agents."""
-    query = "SELECT id, name, tags FROM agents WHERE instr(tags, ?) > 0"
-    found = connection.execute(query, (f'"{PARENT}": ',)).fetchall()
-    return {row: parent for row, name, tags in found if (parent := remains_of(name, tags).parent) is not None}
-
-
 def completion(pack: Pack) -> Plan[None]:
-    """Apply the decided erasure, in slices."""
+    """Apply the decided erasure, in slices, and forget what was purged."""
     while (yield partial(apply, pack=pack)):
         pass
-    after: int | None = 0
-    while after is not None:
-        after = yield partial(forget_keys, after=after)
-    below: int | None = yield forget_agents
-    while below is not None:
-        below = yield partial(forget_agents, below=below)
+    yield from forget_purged()
 
 
 def end(connection: Connection) -> None:
