@@ -16,9 +16,10 @@ from reel.base.errors import NotFound, ReelError
 from reel.base.light_typing import NamedTuple
 from reel.reading.wording import count, size, utc_minute
 from reeld.agents.clock import now
-from reeld.agents.erasing import ContentHolders, Prunable, prune_log
+from reeld.agents.erasing import ContentHolders
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.notice import Notice, PassOptions
+from reeld.agents.pruning import PruneOptions, prune_log
 from reeld.agents.registry import Registry
 from reeld.core.freeing import let_go
 from reeld.core.pruning import Pruning
@@ -240,7 +241,7 @@ class _Each:
                 has_turn = True
                 options = CommandOptions(client=self._asked.client)
                 for agent in await self._registry.start_all([history.row]):  # none if it was purged meanwhile
-                    wanted = Prunable(point, Program(), dry_run=False)
+                    wanted = PruneOptions(point, Program(), dry_run=False)
                     told = await prune_log(self._registry, self._holders, options, agent, wanted)
                     return told["pruned"], told["bytes"]
         except NotFound:

@@ -14,7 +14,7 @@ import anyio
 from reel.base.errors import ReelError
 from reel.reading.wording import utc_minute
 from reeld.agents.clock import now
-from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase
+from reeld.agents.erasing import LISTED, ContentHolders, Erasure, erase, uids
 from reeld.agents.notice import Notice, PassOptions, forget_rules
 from reeld.agents.registry import Registry
 from reeld.core.paging import batches
@@ -165,7 +165,7 @@ def _announce(old: Sequence[Old], after: int) -> None:
 async def _counted(registry: Registry, old: Sequence[Old]) -> Reply:
     """Return what a purge of agents would remove."""
     counted = await registry.store.eraser.plan(count_purge({each.row for each in old}))
-    heirs = await _uids(registry, counted.heirs)
+    heirs = await uids(registry, counted.heirs)
     return {
         "purged": [each.uid for each in old[:LISTED]],
         "purged_count": len(old),
@@ -173,10 +173,6 @@ async def _counted(registry: Registry, old: Sequence[Old]) -> Reply:
         "kept": counted.kept,
         "heirs": list(heirs.values())[:LISTED],
     }
-
-
-async def _uids(registry: Registry, rows: set[int]) -> dict[int, str]:
-    return {profile.row: profile.uid for profile in await registry.store.read(queries.profiles, sorted(rows))}
 
 
 async def _purge(registry: Registry, holders: ContentHolders, old: Sequence[Old], client: str | None) -> Reply:
@@ -207,7 +203,7 @@ async def _purge_batch(
             if not gone:
                 return
             planned = await eraser.plan(plan_purge({profile.row for profile in gone}))
-            heirs = await _uids(registry, planned.heirs)
+            heirs = await uids(registry, planned.heirs)
             order = Order("purge", gone[0].uid, client, now())
             erasure = Erasure(order, planned.changes, planned.events)
 

@@ -10,11 +10,13 @@ import anyio
 from reel.base import remembering
 from reel.base.errors import InvalidParams
 from reel.base.light_typing import NamedTuple
-from reeld.agents import erasing
+from reeld.agents import erasing, pruning, purging, redacting
 from reeld.agents.agent import Agent
-from reeld.agents.erasing import Asked, Wanted
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.notice import PassOptions, forget_rules
+from reeld.agents.pruning import PruneOptions
+from reeld.agents.purging import PurgeOptions
+from reeld.agents.redacting import RedactOptions
 from reeld.backups.remains import remove_workplace
 from reeld.core.commands import not_found
 from reeld.protocol import params
@@ -69,8 +71,8 @@ def redact(services: Services, _call: Call, agent: Agent, options: CommandOption
     """Replace content with a marker."""
     if (given.seqs is None) == (given.text is None):
         raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
-    asked = Asked(given.seqs, tuple(given.text or ()), _foreign(services, given.backups), given.dry_run)
-    return Deferred(lambda: erasing.redact(services.registry, _ContentHolders(services), options, agent, asked))
+    asked = RedactOptions(given.seqs, tuple(given.text or ()), _foreign(services, given.backups), given.dry_run)
+    return Deferred(lambda: redacting.redact(services.registry, _ContentHolders(services), options, agent, asked))
 
 
 def prune(services: Services, _call: Call, agent: Agent, options: CommandOptions, given: params.Prune) -> Deferred:
@@ -79,10 +81,10 @@ def prune(services: Services, _call: Call, agent: Agent, options: CommandOptions
     async def run() -> Result:
         if (given.before is None) == (given.until is None):
             raise InvalidParams("prune needs before or until, and not both", field="before")
-        wanted = erasing.Prunable(
+        wanted = PruneOptions(
             Point(given.before, given.until), Program(given.keep or (), given.records, given.gone or ()), given.dry_run
         )
-        return await erasing.prune(services.registry, _ContentHolders(services), options, agent, wanted)
+        return await pruning.prune(services.registry, _ContentHolders(services), options, agent, wanted)
 
     return Deferred(run)
 
@@ -91,15 +93,15 @@ def purge(
     services: Services, _call: Call, target: Agent | str, options: CommandOptions, asked: params.Purge
 ) -> Deferred:
     """Remove an agent for good, or several; one that is gone from backups."""
-    wanted = Wanted(asked.cascade, asked.force, asked.dry_run, _foreign(services, asked.backups))
+    wanted = PurgeOptions(asked.cascade, asked.force, asked.dry_run, _foreign(services, asked.backups))
     if isinstance(target, str):
         if asked.also:
             raise not_found(target)
-        return Deferred(partial(erasing.purge_in_backups, services.registry, options, target, wanted))
+        return Deferred(partial(purging.purge_in_backups, services.registry, options, target, wanted))
 
     async def run() -> Result:
         rows = [(await services.registry.find(other)).row for other in asked.also or ()]
-        return await erasing.purge(
+        return await purging.purge(
             services.registry, _ContentHolders(services), options, target, wanted._replace(also=rows)
         )
 
