@@ -49,7 +49,7 @@ class Reader:
         with thread.lock:
             self.logs.read(thread)  # it may wait for the daemon, and others make garbage meanwhile
             with uncollected():
-                found = thread.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
+                found = thread.current.checkpoints.get(space, {}).get(wanted) if wanted else self.latest(thread, space)
                 if found is None and not space and (outset := self._outset(thread)) is not None:
                     found = outset if not wanted or wanted == outset.id else None
                 made = None if found is None else self.tuple_of(thread, thread_id, found, is_live=not wanted)
@@ -57,13 +57,13 @@ class Reader:
 
     def latest(self, thread: Thread, space: str) -> Checkpoint | None:
         """Return the newest checkpoint of a namespace that can be read."""
-        while (found := thread.latest(space)) is not None and self.versions(found) is None:
-            thread.drop(found)
+        while (found := thread.current.latest(space)) is not None and self.versions(found) is None:
+            thread.current.drop(found)
         return found
 
     def _outset(self, thread: Thread) -> Checkpoint | None:
         """Return the checkpoint that a graph begins with if others have begun the conversation; see :data:`_OUTSET`."""
-        if "" in thread.newest or not isinstance(self.serde, JsonPlusSerializer):
+        if "" in thread.current.newest or not isinstance(self.serde, JsonPlusSerializer):
             return None
         path = self.conversations.current(thread)
         if not path:
@@ -105,7 +105,7 @@ class Reader:
         found = []
         for thread_id, thread in threads:
             with thread.lock:
-                there = thread.listed(space)
+                there = thread.current.listed(space)
                 if not space and (outset := self._outset(thread)) is not None:
                     there.append(outset)
                 for made in there:
@@ -203,7 +203,7 @@ class Reader:
         found = {}
         data = checkpoint.data
         for channel in (*checkpoint.stored(), *data["same"], *data.get("more", ())):
-            held = thread.holder(checkpoint, channel)
+            held = thread.values.holder(checkpoint, channel)
             with suppress(values.NotAValue):  # it was redacted
                 if held is not None:
                     found[channel] = values.load(self.serde, held[1])
@@ -212,7 +212,7 @@ class Reader:
     def _pending(self, thread: Thread, checkpoint: Checkpoint) -> list[tuple[str, str, Any]]:
         return [
             (write.task, write.channel, self._loaded(write.value))
-            for write in thread.written(checkpoint.space, checkpoint.id)
+            for write in thread.current.written(checkpoint.space, checkpoint.id)
         ]
 
     def deltas(self, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
@@ -231,7 +231,7 @@ class Reader:
                 target = thread.all.get((space, target.parent or ""))
                 if target is None:
                     break
-                for write in reversed(thread.written(space, target.id)):
+                for write in reversed(thread.current.written(space, target.id)):
                     if write.channel in written and write.channel not in seeds:
                         value = self._loaded(write.value)
                         written[write.channel].append((write.task, write.channel, value))

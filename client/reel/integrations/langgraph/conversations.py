@@ -88,7 +88,7 @@ class Conversations:
     def of(self, thread: Thread, space: str, checkpoint: Checkpoint, *, is_live: bool) -> Any:
         """Return the messages of a checkpoint; for the last one, include messages that others added since."""
         found = checkpoint.data.get("messages", {})
-        is_newest = is_live and not space and thread.newest.get(space) is checkpoint
+        is_newest = is_live and not space and thread.current.newest.get(space) is checkpoint
         if is_newest or checkpoint is thread.outset:
             path = self._in_turn(thread, self.current(thread))
             thread.given.update(node.place for node in path if thread.is_foreign(node))
@@ -98,7 +98,7 @@ class Conversations:
             path = [node for node in path if node.seq not in skipped] if skipped else path
         kept = [each for node in path for each in self._kept(thread, node)]
         if space:
-            more = found.get("more", "[]") if "parts" not in found else thread.joined(found["parts"])
+            more = found.get("more", "[]") if "parts" not in found else thread.values.joined(found["parts"])
             kept = kept[: found["keep"]] + self._items(more)
         return [each.copy() for each in kept]
 

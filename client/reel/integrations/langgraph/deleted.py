@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-# The namespace of a checkpoint, and its id.
-Place: TypeAlias = tuple[str, str]
+if TYPE_CHECKING:
+    from reel.integrations.langgraph.records import FullId
+
+
 # A value of at most this many characters is stored again, rather than referenced.
 SHORT = 24
 
@@ -16,12 +18,12 @@ class Deleted:
 
     def __init__(self) -> None:
         # The checkpoints, with those that a run which went on has put since.
-        self._places: set[Place] = set()
+        self._checkpoints: set[FullId] = set()
         # The ids of the messages, and the hashes of the values.
         self._messages: set[str] = set()
         self._values: set[int] = set()
 
-    def add(self, checkpoints: Iterable[Place], messages: Iterable[str], values: Iterable[str]) -> None:
+    def add(self, checkpoints: Iterable[FullId], messages: Iterable[str], values: Iterable[str]) -> None:
         """Take what a thread had when it was deleted.
 
         What was deleted before is forgotten, unless the thread had a checkpoint of a run that went on since.
@@ -31,33 +33,33 @@ class Deleted:
             messages: the ids of its messages.
             values: the texts of the values of its channels.
         """
-        places = {*checkpoints}
-        if self._places.isdisjoint(places):
-            self._places, self._messages, self._values = set(), set(), set()
-        self._places.update(places)
+        given = {*checkpoints}
+        if self._checkpoints.isdisjoint(given):
+            self._checkpoints, self._messages, self._values = set(), set(), set()
+        self._checkpoints.update(given)
         self._messages.update(messages)
         self._values.update(map(hash, values))
 
-    def has(self, place: Place) -> bool:
+    def has(self, checkpoint: FullId) -> bool:
         """Return whether a checkpoint was deleted, or was put by a run that went on."""
-        return place in self._places
+        return checkpoint in self._checkpoints
 
-    def is_outlived(self, places: Iterable[Place], there: Container[Place]) -> bool:
+    def is_outlived(self, checkpoints: Iterable[FullId], there: Container[FullId]) -> bool:
         """Return whether a run that follows one of these checkpoints began before the thread was deleted.
 
         After that, a checkpoint which is not there was deleted, or such a run is yet to put it.
 
         Args:
-            places: the checkpoints.
+            checkpoints: the checkpoints.
             there: those that the thread has.
         """
-        return bool(self._places) and any(
-            place in self._places or (place[1] != "" and place not in there) for place in places
+        return bool(self._checkpoints) and any(
+            each in self._checkpoints or (each[1] != "" and each not in there) for each in checkpoints
         )
 
-    def note(self, place: Place) -> None:
+    def note(self, checkpoint: FullId) -> None:
         """Note a checkpoint that such a run has put."""
-        self._places.add(place)
+        self._checkpoints.add(checkpoint)
 
     def without(self, value: Any) -> Any:
         """Return a list without the messages that were deleted; another value as it is."""

@@ -15,7 +15,16 @@ from typing import Any
 
 from reel.integrations.langgraph.checkpoints import Reader
 from reel.integrations.langgraph.parts import parts_of
-from reel.integrations.langgraph.records import INPUT, OF_THE_FRAMEWORK, Checkpoint, are_writes, is_part, record, shell
+from reel.integrations.langgraph.records import (
+    INPUT,
+    OF_THE_FRAMEWORK,
+    Checkpoint,
+    FullId,
+    are_writes,
+    is_part,
+    record,
+    shell,
+)
 from reel.integrations.langgraph.thread import Thread
 
 # How the channels begin that say which node is next, for one step only. A graph may have any other name.
@@ -39,8 +48,8 @@ class Left:
         # The seqs of the parts of texts that are needed.
         self._parts: set[int] = set()
         # What is needed of what tasks wrote after a checkpoint; ``None`` for all of it.
-        self._written: dict[tuple[str, str], set[str] | None] = {}
-        self.kept = [made for made in thread.by_seq.values() if (made.space, made.id) not in thread.hidden]
+        self._written: dict[FullId, set[str] | None] = {}
+        self.kept = [made for made in thread.by_seq.values() if not thread.is_hidden(made)]
         for made in self.kept:
             self._need_all(made)
         for seq, data in thread.records:
@@ -59,7 +68,7 @@ class Left:
     def _left(self, seq: int, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what is left of a record other than a part."""
         if (made := self._thread.by_seq.get(seq)) is not None:
-            is_hidden = (made.space, made.id) in self._thread.hidden and seq not in self._whole
+            is_hidden = self._thread.is_hidden(made) and seq not in self._whole
             return shell(data, self._channels.get(seq, set())) if is_hidden else data
         is_hidden = are_writes(data) and (data["ns"], data["to"]) in self._thread.hidden
         return self._writes(data) if is_hidden else data
@@ -98,7 +107,7 @@ class Left:
         if channel in OF_THE_FRAMEWORK or channel.startswith(_NEXT):
             return
         for before in self._ancestors(made):
-            needed = self._written.setdefault((before.space, before.id), set())
+            needed = self._written.setdefault(before.full_id, set())
             if needed is None or channel in needed:
                 return
             needed.add(channel)
@@ -115,7 +124,7 @@ class Left:
             if before.seq in self._whole:
                 return
             self._whole.add(before.seq)
-            self._written[before.space, before.id] = None
+            self._written[before.full_id] = None
             for channel in _stored(before):
                 self._need(before, channel)
 

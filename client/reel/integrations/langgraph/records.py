@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reel.integrations.langgraph.values import to_json
 from reel.said.item_forms import COPIES_OF
@@ -29,6 +29,8 @@ _END = "]]"
 _NOTHING = '["null"]'
 # The name under which a saver writes.
 CLIENT = "langgraph"
+# The namespace of a checkpoint, and its id.
+FullId: TypeAlias = tuple[str, str]
 
 
 class Checkpoint:
@@ -52,6 +54,11 @@ class Checkpoint:
         # The parts of it that a saver has read.
         self.versions: Mapping[str, Any] | None = None
         self.metadata: Mapping[str, Any] | None = None
+
+    @property
+    def full_id(self) -> FullId:
+        """Its namespace and its id."""
+        return self.space, self.id
 
     def stored(self) -> list[str]:
         """Return the channels whose values its record has, or its parts."""

@@ -8,7 +8,9 @@ the saver adds: one for each checkpoint (``put``), for the writes of a task (``w
 hidden (``delete``). A checkpoint and the messages that are new in it are one command.
 
 A :class:`Thread` folds the events of the log in order. So a saver reads each event once, and afterwards only new
-events, no matter which saver wrote them. Savers that have read the same events agree on the thread.
+events, no matter which saver wrote them. Savers that have read the same events agree on the thread. What the graph goes
+on from is in :mod:`reel.integrations.langgraph.current`, and the texts of its values are in
+:mod:`reel.integrations.langgraph.stored_values`.
 
 The messages of a checkpoint are the conversation at the moment of its record: its tip, and the parents of that. So
 nothing is stored twice, and a checkpoint of an abandoned branch still exists. Messages after the record, in its
@@ -29,6 +31,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from reel.integrations.langgraph.copied import Copied
+from reel.integrations.langgraph.current import Current
 from reel.integrations.langgraph.deleted import Deleted
 from reel.integrations.langgraph.parts import parts_of
 from reel.integrations.langgraph.past import Past, is_undo
@@ -37,15 +40,14 @@ from reel.integrations.langgraph.records import (
     CLIENT,
     KIND,
     Checkpoint,
-    Write,
+    FullId,
     are_hidden,
     are_writes,
     data_in,
-    grown_by,
     is_checkpoint,
     is_part,
-    is_value,
 )
+from reel.integrations.langgraph.stored_values import StoredValues
 from reel.reading.log_tree import LogTree, place_of
 from reel.said.blocks import InvalidRecord
 from reel.said.kinds import NODE_KINDS, ROLES
@@ -110,13 +112,13 @@ class Thread:
         """Forget everything because somebody has deleted the thread; a run of it may still go on."""
         if self.agent is not None:
             ids = (each.id for node in self.nodes.values() for each in node.kept or ())
-            texts = (self._text(made, channel) for made in self.all.values() for channel in made.stored())
+            texts = (self.values.text(made, channel) for made in self.all.values() for channel in made.stored())
             self.deleted.add(self.all, ids, texts)
         self.forget()
 
-    def outlives(self, places: Iterable[tuple[str, str]]) -> bool:
+    def outlives(self, checkpoints: Iterable[FullId]) -> bool:
         """Return whether a run that follows one of these checkpoints began before the thread was deleted."""
-        return self.deleted.is_outlived(places, self.all)
+        return self.deleted.is_outlived(checkpoints, self.all)
 
     def forget(self) -> None:
         """Forget everything, and start over."""
@@ -129,20 +131,17 @@ class Thread:
         # The messages of other programs that the framework has received.
         self.given: set[Place] = set()
         self.copied = Copied()
-        # By namespace and id: all checkpoints, including hidden ones.
-        self.all: dict[tuple[str, str], Checkpoint] = {}
-        # The namespaces and ids of those that are hidden.
-        self.hidden: set[tuple[str, str]] = set()
+        # All checkpoints, including hidden ones.
+        self.all: dict[FullId, Checkpoint] = {}
+        self.hidden: set[FullId] = set()
         self.by_seq: dict[int, Checkpoint] = {}
+        self.values = StoredValues(self.by_seq)
+        self.current = Current()
         # The messages that the framework received of a conversation without a checkpoint.
         self.outset: Checkpoint | None = None
-        # Of each channel whose values grow, the one that was read last: its checkpoint and its text.
-        self._grown: dict[tuple[str, str], tuple[int, str]] = {}
         # The records of checkpoints, by their commands.
         self._puts: dict[int, int] = {}
         self._path: list[Node] | None = []
-        # The parts of texts, by their seqs.
-        self._parts: dict[int, str] = {}
         # All records, by their seqs; those of an agent that this one was cloned from come before its own.
         self.records: list[tuple[int, Mapping[str, Any]]] = []
         self.inherited = 0
@@ -152,30 +151,21 @@ class Thread:
         self.seen: tuple[int, Fingerprint | None] = 0, None
         # Whether the last thing that happened to the conversation was an undo, so that a redo may bring something back.
         self.is_undone = False
-        # What tasks wrote, by the namespace and id of the checkpoint; and all records of subgraphs.
-        self._written: dict[tuple[str, str], list[int]] = {}
+        # The seqs of what tasks wrote after a checkpoint, and of all records of subgraphs.
+        self._written: dict[FullId, list[int]] = {}
         self._nested: list[int] = []
         self._past = Past()
         # The last event, if another program moved the conversation by it.
         self._moved: Event | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        """Begin with no checkpoint and no write."""
-        self.checkpoints: dict[str, dict[str, Checkpoint]] = {}
-        # By namespace: the one with the newest record, and the one with the greatest id.
-        self.newest: dict[str, Checkpoint] = {}
-        self._latest: dict[str, Checkpoint] = {}
-        self.writes: dict[tuple[str, str], dict[tuple[str, int], Write]] = {}
 
     def withdraw_outliving(self) -> None:
         """Leave what was deleted out of the queue, and what follows a checkpoint that is gone: nobody would read it."""
         for post in self.posts.all():
-            place = post.data.get("ns", ""), post.data.get("to", "")
-            if self.deleted.has(place) and place not in self.all:
+            checkpoint = post.data.get("ns", ""), post.data.get("to", "")
+            if self.deleted.has(checkpoint) and checkpoint not in self.all:
                 post.is_added = True
                 self.posts.withdraw(post)
-            elif self.outlives([place]):
+            elif self.outlives([checkpoint]):
                 post.leave()
 
     @property
@@ -208,7 +198,7 @@ class Thread:
 
         A rewind with messages after it in its command replaces some, as an edit or a summary does: that is no way back.
         """
-        if self._moved is not None and self._past.go(self._moved, self.tip, self._latest.get("")):
+        if self._moved is not None and self._past.go(self._moved, self.tip, self.current.latest("")):
             self._go_back()
         self._moved = None
 
@@ -225,7 +215,7 @@ class Thread:
         if node.record["kind"] in ROLES:
             self.copied.note(node.seq)
             self.copied.learn(node.seq, (each.id for each in node.kept or ()))
-        self._past.note(node.seq, self.tip, self._latest.get(""))
+        self._past.note(node.seq, self.tip, self.current.latest(""))
         if self._tree.parent(node.place) != before:
             self._path = None
         elif self._path is not None and node.record["kind"] in ROLES:
@@ -248,69 +238,42 @@ class Thread:
         if is_own and type(data.get("thread")) is str:
             self.thread_id = data["thread"]
         if is_checkpoint(data):
-            self.by_seq[seq] = Checkpoint(seq, data, self.tip)
-            self.all[data["ns"], data["put"]] = self.by_seq[seq]
-            self.hidden.discard((data["ns"], data["put"]))
+            made = self.by_seq[seq] = Checkpoint(seq, data, self.tip)
+            self.all[made.full_id] = made
+            self.hidden.discard(made.full_id)
             self._puts[command] = seq
-            self._past.put(self.by_seq[seq])
+            self._past.put(made)
         elif is_part(data):
-            self._parts[seq] = data["part"]
+            self.values.take_part(seq, data["part"])
         self.records.append((seq, data))
         if are_writes(data):
             self._written.setdefault((data["ns"], data["to"]), []).extend([seq, *parts_of(data)])
         if data.get("ns"):
             self._nested.append(seq)
         self._take(seq, data)
-        self._past.note(seq, self.tip, self._latest.get(""))
+        self._past.note(seq, self.tip, self.current.latest(""))
 
     def _take(self, seq: int, data: Mapping[str, Any]) -> None:
         made = self.by_seq.get(seq)
         if made is not None:
-            self.checkpoints.setdefault(made.space, {})[made.id] = self.newest[made.space] = made
-            known = self._latest.get(made.space)
-            if known is None or made.id >= known.id:
-                self._latest[made.space] = made
+            self.current.put(made)
         elif are_writes(data):
-            written = self.writes.setdefault((data["ns"], data["to"]), {})
-            task = data["task"]
-            for index, channel, text in data["writes"]:
-                seqs = data.get("parts", {}).get(str(index))
-                value = text if seqs is None else self.joined(seqs)
-                # The first write counts, except for special channels, such as that of an error.
-                if is_value(value) and (index < 0 or (task, index) not in written):
-                    written[task, index] = Write(task, data["path"], index, channel, value)
+            self.current.write(data, self.values)
         elif are_hidden(data):
             for within, name in data["delete"]:
                 self.hidden.add((within, name))
-                self._hide(within, name)
+                self.current.hide(within, name)
 
     def _go_back(self) -> None:
         """Take the records again without those that were taken back; what was hidden stays so."""
-        self._begin()
+        self.current = Current()
         for seq, data in self.records:
             if are_hidden(data) or self._past.has(seq, data):
                 self._take(seq, data)
 
-    def _hide(self, space: str, name: str) -> None:
-        there = self.checkpoints.get(space, {})
-        if there.pop(name, None) is not None and self._latest[space].id == name:
-            if there:
-                self._latest[space] = there[max(there)]
-            else:
-                del self._latest[space]
-
-    def drop(self, checkpoint: Checkpoint) -> None:
-        """Skip an unreadable checkpoint."""
-        space = checkpoint.space
-        self._hide(space, checkpoint.id)
-        if self.newest[space] is checkpoint:
-            del self.newest[space]
-            if there := self.checkpoints[space]:
-                self.newest[space] = max(there.values(), key=lambda each: each.seq)
-
-    def latest(self, space: str) -> Checkpoint | None:
-        """Return the checkpoint of a namespace with the greatest id that is not hidden."""
-        return self._latest.get(space)
+    def is_hidden(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint is hidden."""
+        return checkpoint.full_id in self.hidden
 
     def is_foreign(self, node: Node) -> bool:
         """Whether a message came from a client other than a saver."""
@@ -332,18 +295,13 @@ class Thread:
         path = [node for node in reversed(found) if node is not None]
         return None if len(path) < len(found) else [node for node in path if node.record["kind"] in ROLES]
 
-    def written(self, space: str, checkpoint_id: str) -> list[Write]:
-        """Return the writes of tasks after a checkpoint, in the order in which the framework applies them."""
-        found = self.writes.get((space, checkpoint_id), {})
-        return sorted(found.values(), key=lambda write: (write.path, write.task, write.index))
-
     def step(self, checkpoint: Checkpoint) -> list[int]:
         """Return the seqs of the records of the step after a checkpoint, which has what the next checkpoint will add.
 
         That is the input, if it holds one, what its tasks wrote, and what subgraphs stored meanwhile.
         """
         own = [checkpoint.seq, *parts_of(checkpoint.data)] if checkpoint.is_input() else []
-        written = self._written.get((checkpoint.space, checkpoint.id), [])
+        written = self._written.get(checkpoint.full_id, [])
         return [*own, *written, *self._nested[bisect_right(self._nested, checkpoint.seq) :]]
 
     def before_first(self) -> list[int]:
@@ -353,44 +311,9 @@ class Thread:
         """
         return [] if any(not made.space for made in self.by_seq.values()) else [*self._nested]
 
-    def holder(self, checkpoint: Checkpoint, channel: str) -> tuple[Checkpoint, str] | None:
-        """Return the checkpoint that stores a channel's value, and the value as text, or ``None`` if none stores it."""
-        seq = checkpoint.data["same"].get(channel)
-        found = checkpoint if seq is None else self.by_seq.get(seq)
-        value = None if found is None else self._value(found, channel)
-        return None if found is None or value is None else (found, value)
-
-    def _value(self, checkpoint: Checkpoint, channel: str) -> str | None:
-        """Return a value that a checkpoint stores itself, or as what it adds to that of an earlier one."""
-        place = checkpoint.space, channel
-        rests: list[str] = []
-        at: Checkpoint | None = checkpoint
-        while at is not None and (grown := at.data.get("more", {}).get(channel)) is not None:
-            known, text = self._grown.get(place, (0, ""))
-            if at.seq == known:
-                break
-            rests.append(grown[1])
-            at = self.by_seq.get(grown[0]) if grown[0] < at.seq else None
-        else:
-            text = "" if at is None else self._text(at, channel)
-        if not rests or not text:
-            return text or None
-        self._grown[place] = checkpoint.seq, grown_by(text, rests[::-1])
-        return self._grown[place][1]
-
-    def _text(self, made: Checkpoint, channel: str) -> str:
-        """Return the text of a value that a checkpoint stores itself; an empty one if it is not there."""
-        seqs = made.data.get("parts", {}).get(channel)
-        return str(made.data["values"].get(channel, "")) if seqs is None else self.joined(seqs)
-
-    def joined(self, seqs: Iterable[int]) -> str:
-        """Return the text whose parts have these seqs; an empty one if it is not there."""
-        found = [self._parts.get(seq) for seq in seqs]
-        return "" if None in found else "".join(filter(None, found))
-
     def marked(self) -> Iterator[Checkpoint]:
         """Yield the newest checkpoints of each namespace that marks lead to: there, and before the next message."""
-        there = [made for made in self.by_seq.values() if (made.space, made.id) not in self.hidden]
+        there = [made for made in self.by_seq.values() if not self.is_hidden(made)]
         for node in self.nodes.values():
             if node.record["kind"] == "mark":
                 yield from self._past.newest_at(node.place, there)
@@ -401,13 +324,9 @@ class Thread:
 
         Those of a subgraph count if others of it are there, as in the middle of a step that is not over.
         """
-
-        def is_hidden(made: Checkpoint) -> bool:
-            return (made.space, made.id) in self.hidden
-
         nested = [made for made in self.by_seq.values() if made.space]
-        there = {made.space for made in nested if not is_hidden(made)}
-        return self._past.stretches(is_hidden, [made for made in nested if made.space in there])
+        there = {made.space for made in nested if not self.is_hidden(made)}
+        return self._past.stretches(self.is_hidden, [made for made in nested if made.space in there])
 
     def taken_back(self) -> list[Checkpoint]:
         """Return the checkpoints that were taken back with the conversation."""
@@ -423,8 +342,3 @@ class Thread:
                 found.append(tip[1])
                 reached.update(takewhile(lambda place: place not in reached, self._tree.path(tip)))
         return found
-
-    def listed(self, space: str | None) -> list[Checkpoint]:
-        """Return the checkpoints of a namespace, or of all, that are not hidden."""
-        spaces = self.checkpoints.values() if space is None else [self.checkpoints.get(space, {})]
-        return [made for there in spaces for made in there.values()]

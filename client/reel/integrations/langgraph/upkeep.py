@@ -111,7 +111,7 @@ class Keeper:
         runs = set(run_ids)
         for _, thread in [*self._logs.all()] if runs else []:
             with thread.lock:
-                made = [(each, self._reader.metadata(each).get("run_id")) for each in thread.listed(None)]
+                made = [(each, self._reader.metadata(each).get("run_id")) for each in thread.current.listed(None)]
                 hidden = [each for each, run in made if type(run) is str and run in runs]
                 self._hide(thread, hidden)
                 if hidden:
@@ -134,12 +134,12 @@ class Keeper:
             thread = self._logs.threads.of(thread_id)
             with thread.lock:
                 self._logs.read(thread)
-                newest = [self._reader.latest(thread, space) for space in thread.checkpoints]
+                newest = [self._reader.latest(thread, space) for space in thread.current.checkpoints]
                 kept = {each.seq for each in (*newest, *thread.marked()) if each is not None}
-                there = [*thread.listed(None), *([] if thread.is_undone else thread.taken_back())]
+                there = [*thread.current.listed(None), *([] if thread.is_undone else thread.taken_back())]
                 self._hide(
                     thread,
-                    [each for each in there if each.seq not in kept and (each.space, each.id) not in thread.hidden],
+                    [each for each in there if each.seq not in kept and not thread.is_hidden(each)],
                 )
                 self._free(thread, messages=True)
 
@@ -159,10 +159,10 @@ class Keeper:
                 self._logs.read(target)
                 self._logs.say(target, {"thread": target_id})
             return
-        for one in sorted(source.listed(None), key=lambda each: each.id):
+        for one in sorted(source.current.listed(None), key=lambda each: each.id):
             with source.lock:
                 made = self._reader.tuple_of(source, target_id, one)
-                written = source.written(one.space, one.id)
+                written = source.current.written(one.space, one.id)
             if made is None:
                 continue
             state = made.checkpoint

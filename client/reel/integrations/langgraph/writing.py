@@ -138,7 +138,7 @@ class Writer:
                     skip = [node.seq for node in difference.skipped]
                     data["messages"] = {"skip": skip} if skip else {}
                 continue
-            found = None if held is None else thread.holder(held, channel)
+            found = None if held is None else thread.values.holder(held, channel)
             if found is not None and len(found[1]) > SHORT:
                 data["same"][channel] = found[0].seq
             elif found is not None or channel in new_versions or not outlives:
@@ -238,7 +238,7 @@ def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent
     """
     before = None
     if parent is not None and channel not in OF_THE_FRAMEWORK:
-        before = thread.holder(parent, channel)
+        before = thread.values.holder(parent, channel)
     rest = None if before is None or before[0].is_input() else growth(before[1], text)
     if before is None or rest is None or len(rest) > _LONGEST_GROWTH:
         data["values"][channel] = text
@@ -363,5 +363,5 @@ class Written:
         self._thread.posts.withdraw(self._post)
 
     def _is_there(self) -> bool:
-        known = self._thread.writes.get(self._place, {})
+        known = self._thread.current.writes.get(self._place, {})
         return all(index >= 0 and (self._task, index) in known for index, _, _ in self._post.data["writes"])
