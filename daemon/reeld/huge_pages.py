@@ -20,8 +20,9 @@ _POLICY = "/sys/kernel/mm/transparent_hugepage/enabled"
 _NOBODY = "[never]"
 _ALLOCATOR, _TUNABLES = "PYTHONMALLOC", "GLIBC_TUNABLES"
 _TUNABLE = "glibc.malloc.hugetlb"
-# If that has been imported, it is too late: most of the memory is taken.
-_LARGEST = "reeld.app"
+# The names of what can begin again: the command, and `python -m reeld`.
+_PROGRAMS = ("reeld", "reeld.__main__")
+_THIS_PROGRAM = "/proc/self/exe"
 
 
 def begin_with_huge_pages() -> None:
@@ -29,7 +30,7 @@ def begin_with_huge_pages() -> None:
 
     Its number, its open files and its arguments stay the same. If ``PYTHONMALLOC`` is set, that counts.
     """
-    if _LARGEST in sys.modules or sys.flags.ignore_environment or not sys.executable or not _can_have():
+    if not _may_choose() or not _is_alone() or not _can_have():
         return
     if (environment := with_huge_pages(os.environ)) is not None:
         with suppress(OSError):
@@ -42,7 +43,31 @@ def with_huge_pages(environment: Mapping[str, str]) -> dict[str, str] | None:
         return None
     given = environment.get(_TUNABLES, "")
     tunables = given if _TUNABLE in given else f"{given}:{_TUNABLE}=1".lstrip(":")
-    return {**environment, _ALLOCATOR: "malloc", _TUNABLES: tunables}
+    # A variable may come without a name; Python does not pass on such a one.
+    named = {name: value for name, value in environment.items() if name}
+    return {**named, _ALLOCATOR: "malloc", _TUNABLES: tunables}
+
+
+def _may_choose() -> bool:
+    """Return whether this Python takes its memory as a variable says, and not from an allocator for its mode.
+
+    One without the GIL has a single allocator, and does not start if it is told of another.
+    """
+    return not (sys.flags.ignore_environment or sys.flags.dev_mode or "t" in sys.abiflags)
+
+
+def _is_alone() -> bool:
+    """Return whether this process would begin as the same again.
+
+    It would not as a part of another program, such as a profiler or one that forks, or if it was read from stdin.
+    Python, too, may be another program: if it is called `reeld`, it takes what it finds under that name for itself.
+    """
+    main = sys.modules["__main__"]
+    name = main.__spec__.name if main.__spec__ else os.path.basename(getattr(main, "__file__", ""))
+    try:
+        return name in _PROGRAMS and os.path.samefile(sys.executable, _THIS_PROGRAM)
+    except OSError:  # there is none of that name; another system
+        return False
 
 
 def _can_have() -> bool:

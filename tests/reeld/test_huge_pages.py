@@ -24,6 +24,7 @@ _with_huge_pages = pytest.mark.skipif(
     [
         ({}, ASKING),
         ({"HOME": "/h"}, {"HOME": "/h", **ASKING}),
+        ({"": "without a name"}, ASKING),
         (
             {"GLIBC_TUNABLES": "glibc.malloc.perturb=1"},
             {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.perturb=1:glibc.malloc.hugetlb=1"},
@@ -58,11 +59,66 @@ def test_a_daemon_has_huge_pages(prepared: Daemon) -> None:
     assert 0 == prepared.end(signal.SIGTERM)
 
 
-@pytest.mark.parametrize("flag", ["-E", "-I"])
-def test_an_environment_that_is_ignored(flag: str) -> None:
-    """If Python ignores its variables, the daemon begins once: otherwise it would begin again without end."""
-    environment = {name: value for name, value in os.environ.items() if name not in ASKING}
-    command = [sys.executable, flag, "-m", "reeld", "--version"]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+# What a program does before it becomes the daemon, which ends at once.
+_BEGINNING = """
+import sys
+print("begins", flush=True)
+{before}
+from reeld.__main__ import main
+sys.argv[1:] = ["--version"]
+sys.exit(main())
+"""
 
-    assert (0, True) == (ran.returncode, ran.stdout.startswith("reeld "))
+
+def _begin(
+    command: list[str], *, called: str | None = None, text: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run this Python in an environment that does not say where it takes its memory."""
+    environment = {name: value for name, value in os.environ.items() if name not in ASKING}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    return subprocess.run(
+        [called or sys.executable, *command],
+        executable=sys.executable,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "before", "times"),
+    [
+        pytest.param("reeld", [], "", 2, marks=_with_huge_pages),
+        ("reeld", ["-E"], "", 1),  # otherwise it would begin again without end
+        ("reeld", ["-I"], "", 1),
+        ("reeld", ["-X", "dev"], "", 1),
+        ("reeld", [], "sys.abiflags += 't'", 1),
+        ("reeld", [], "sys.executable = ''", 1),
+        ("profiler", [], "", 1),
+    ],
+)
+def test_how_often_it_begins(name: str, flags: list[str], before: str, times: int, tmp_path: Path) -> None:
+    """A daemon begins again if that changes where its memory is taken, and nothing else."""
+    program = tmp_path / name
+    program.write_text(_BEGINNING.format(before=before))
+    ran = _begin([*flags, str(program)])
+    *begun, said = ran.stdout.splitlines()
+
+    assert (0, ["begins"] * times, True) == (ran.returncode, begun, said.startswith("reeld ")), ran.stderr
+
+
+def test_a_program_that_is_read_from_stdin() -> None:
+    """It is not begun again, as it could not be read again."""
+    ran = _begin(["-"], text=_BEGINNING.format(before=""))
+
+    assert (0, 2) == (ran.returncode, len(ran.stdout.splitlines()))
+
+
+def test_a_python_that_is_called_reeld() -> None:
+    """It finds the command of that name, takes it for itself, and nevertheless does not begin again as that."""
+    ran = _begin(["-m", "reeld", "--check"], called="reeld")
+
+    assert (0, "") == (ran.returncode, ran.stderr)
