@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+from reeld.signals import end_with_a_word, hold_signals
+
 # Who gets huge pages; the word in brackets counts: `always` all, `madvise` those that ask, `never` nobody.
 _POLICY = "/sys/kernel/mm/transparent_hugepage/enabled"
 _NOBODY = "[never]"
@@ -33,8 +35,10 @@ def begin_with_huge_pages() -> None:
     if not _may_choose() or not _is_alone() or not _can_have():
         return
     if (environment := with_huge_pages(os.environ)) is not None:
+        hold_signals()
         with suppress(OSError):
             os.execve(sys.executable, sys.orig_argv, environment)  # noqa: S606 - its own program
+        end_with_a_word()
 
 
 def with_huge_pages(environment: Mapping[str, str]) -> dict[str, str] | None:

@@ -5,6 +5,7 @@ import signal
 from types import FrameType
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_HELD = (*STOP_SIGNALS, signal.SIGHUP)
 
 
 def end_with_a_word() -> None:
@@ -15,6 +16,15 @@ def end_with_a_word() -> None:
     for number in STOP_SIGNALS:
         signal.signal(number, _end)
     signal.signal(signal.SIGHUP, _end if on_terminal() else signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
+
+
+def hold_signals() -> None:
+    """Let these signals wait until :func:`end_with_a_word`, even if this process runs another program meanwhile.
+
+    That program has none of our handlers. A signal that Python has got and not yet passed on to its handler is lost.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
 
 
 def on_terminal() -> bool:

@@ -122,3 +122,27 @@ def test_a_python_that_is_called_reeld() -> None:
     ran = _begin(["-m", "reeld", "--check"], called="reeld")
 
     assert (0, "") == (ran.returncode, ran.stderr)
+
+
+# Gets a signal at the last moment before it begins again.
+_SIGNALLED = """
+import os, signal
+def hook(event, _):
+    if event == "os.exec":
+        os.kill(os.getpid(), signal.{name})
+        print("begins again", flush=True)
+sys.addaudithook(hook)
+"""
+
+
+@_with_huge_pages
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_it_begins_again(number: signal.Signals, tmp_path: Path) -> None:
+    """It is not lost between the handlers of both beginnings, and ends the second one with a word."""
+    program = tmp_path / "reeld"
+    program.write_text(_BEGINNING.format(before=_SIGNALLED.format(name=number.name)))
+    ran = _begin([str(program)])
+
+    assert -number == ran.returncode
+    assert ["begins", "begins again", "begins"] == ran.stdout.splitlines()
+    assert f"reeld: ended by {number.name}\n" == ran.stderr
