@@ -34,8 +34,9 @@ def _serve() -> int:
     from reeld.huge_pages import begin_with_huge_pages  # noqa: PLC0415 - as above
 
     begin_with_huge_pages()
-    from reeld.startup import CANNOT_START, leave_no_core  # noqa: PLC0415 - as above
+    from reeld.startup import CANNOT_START, leave_no_core, take_name  # noqa: PLC0415 - as above
 
+    take_name()
     leave_no_core()
     # Imported modules are never freed, so the garbage collector would scan them for nothing; the daemon enables it.
     gc.disable()

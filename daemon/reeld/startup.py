@@ -1,7 +1,8 @@
-"""Preconditions for serving: the limits of the process, and the exit status if one is not met."""
+"""Preconditions for serving: the limits of the process, its name, and the exit status if one is not met."""
 
 import logging
 import resource
+from contextlib import suppress
 
 from reeld.store.unavailable import passes
 
@@ -43,6 +44,12 @@ def leave_no_core() -> None:
     """Write no core dump: it would hold conversations. The hard limit stays, for whoever wants one of this process."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+
+
+def take_name() -> None:
+    """Be called ``reeld`` in lists of processes, and not Python, however it was started; on Linux only."""
+    with suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as name:
+        name.write("reeld")
 
 
 def cannot(what: str, error: OSError, remedy: str = "") -> StartupError:

@@ -1,10 +1,12 @@
-"""The limits of the process, without which the daemon does not start."""
+"""The limits of the process, without which the daemon does not start, and its name."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.daemon import Daemon
 from tests.patience import PATIENCE
 
 _LIMIT_FILES = """
@@ -42,3 +44,11 @@ def test_a_file_limit_that_is_too_low() -> None:
 
     said = "99 open files are allowed (ulimit -Hn), and reeld needs 100 or more; raise the limit"
     assert f"reeld.startup.StartupError: {said}" == tried.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process choose its name")
+def test_the_name_of_the_process(prepared: Daemon) -> None:
+    """Lists of processes call it reeld, although its program is Python."""
+    prepared.start()
+
+    assert "reeld\n" == Path(f"/proc/{prepared.process.pid}/comm").read_text()
