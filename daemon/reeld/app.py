@@ -362,4 +362,4 @@ async def _maintain(store: Store, registry: Registry, server: Server, held: Held
 async def _watch(store: Store) -> None:
     while True:
         await anyio.sleep(_WATCH_EVERY)
-        await store.watch()
+        await store.displacement.watch()

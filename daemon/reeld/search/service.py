@@ -211,7 +211,7 @@ class Search:
 
     async def _follow(self) -> None:
         """Open the index, and keep it up to date until it is removed, also by others, or found damaged."""
-        displaced = self._store.displaced
+        displaced = self._store.displacement.displaced
         if displaced is not None and displaced.kind != LOCK:
             raise Storage(str(displaced))
         async with AsyncExitStack() as stack:

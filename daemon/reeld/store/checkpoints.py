@@ -70,7 +70,7 @@ class Checkpoints:
         return self.pages >= _EVERY or self._of_rows >= _OF_ROWS
 
     async def do_what_is_due(self) -> None:
-        """Do it, unless a file is displaced: see :meth:`reeld.store.store.Store.watch`."""
+        """Do it, unless a file is displaced: see :meth:`reeld.store.displacement.Displacement.watch`."""
         if not self.is_due or self._presence.look() is not None:
             return
         if self._is_short and self._commits >= _IN_USE:

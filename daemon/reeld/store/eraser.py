@@ -286,7 +286,7 @@ class Eraser:
     async def _finish(self, sweep: Sweep) -> bool:
         """End a pass if that is possible, see :meth:`Sweep.finish`.
 
-        While a file is displaced, the WAL must not be copied: see :meth:`reeld.store.store.Store.watch`.
+        While a file is displaced, the WAL must not be copied: see :meth:`reeld.store.displacement.Displacement.watch`.
         """
         if (displaced := self._engine.presence.look()) is not None:
             raise Storage(str(displaced))

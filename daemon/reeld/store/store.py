@@ -1,14 +1,12 @@
 """The store: one writer, a few readers, and the interface of both to the rest of the daemon."""
 
 import logging
-import os
 import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
-from tempfile import TemporaryDirectory
 from typing import Any, Concatenate, ParamSpec
 
 import anyio
@@ -25,10 +23,11 @@ from reeld.core.reading import Before, Reader
 from reeld.core.state import State
 from reeld.core.superseding import LookBack
 from reeld.store import states, transactions
-from reeld.store.backup import Copy, require_foreign, sync
+from reeld.store.backup import Copy, require_foreign
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.connection import Connection
 from reeld.store.connection_thread import ConnectionThread, Job, T, open_database
+from reeld.store.displacement import Displacement
 from reeld.store.engine import Channel, Engine
 from reeld.store.eraser import Eraser
 from reeld.store.failures import READS, Failures
@@ -36,7 +35,7 @@ from reeld.store.file_engine import open_file
 from reeld.store.going_back import reader
 from reeld.store.loading import Loading
 from reeld.store.looks import Looks
-from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Held, Presence
+from reeld.store.presence import LOCK, Held
 from reeld.store.schema import FULL
 from reeld.store.states import Position, Skip, SqlLog
 from reeld.store.writer import Writer
@@ -66,13 +65,11 @@ class Store:
         self._next_row = engine.next_row
         # The backups in progress.
         self.copies: list[Copy] = []
-        self._noticed: Displaced | None = None
-        # Whether a backup that was written after a file was displaced has everything.
-        self._saved = False
         # The path of the database file, or the URL of a database on a server.
         self.path = path
         self._long_read = anyio.Lock()
         self.writer = writer
+        self.displacement = Displacement(path, writer.presence, engine.database)
         # The reads of what agents and subscriptions have to know, which an outage ends.
         self.reads = Failures(READS, printable(path))
         self.looks = Looks(writer, engine.readers[0], self.poller.batch)
@@ -241,46 +238,6 @@ class Store:
         except sqlite3.Error as error:
             raise Storage(f"the database cannot be written: {error}") from error
 
-    @property
-    def displaced(self) -> Displaced | None:
-        """The database file that was removed or replaced, by the last check; commands are refused then."""
-        return self.writer.presence.displaced
-
-    @property
-    def unsaved(self) -> Displaced | None:
-        """The file that was displaced, if its content would be lost with the process.
-
-        The content of a WAL would not be lost: closing the database copies it into the file.
-        """
-        lost = self.displaced is not None and self.displaced.kind == DATABASE and not self._saved
-        return self.displaced if lost else None
-
-    async def watch(self) -> None:
-        """Check whether a file of the database was removed or replaced; if it was the WAL, put a copy at its path.
-
-        Without the copy, everything since the last checkpoint would be lost if the process were killed. A checkpoint
-        instead would be worse: if the process were killed during it, the database would be damaged, without a WAL to
-        repair it.
-        """
-        displaced = self.writer.presence.look()
-        if displaced == self._noticed:
-            return
-        self._noticed, self._saved = displaced, False
-        if displaced is not None and displaced.kind == WAL:
-            try:
-                await self._put_wal_back(self.writer.presence)
-            except OSError as error:
-                log.error("no copy of the WAL could be put to its path: %s", error)  # noqa: TRY400 - it says all
-
-    async def _put_wal_back(self, presence: Presence) -> None:
-        directory = os.path.dirname(self.path)
-        with TemporaryDirectory(prefix=".reel-wal-", dir=directory) as place:
-            copy = f"{place}/copy"
-            await self._database.run(lambda _: presence.copy_wal(copy))
-            presence.put_wal_back(copy)
-        sync(directory)
-        log.warning("a copy of the WAL is at its path, and is read at the next start")
-
     @asynccontextmanager
     async def open_reader(self) -> AsyncIterator[ConnectionThread]:
         """Open a separate reading connection for long work; only one is open at a time.
@@ -313,8 +270,8 @@ class Store:
         """
         copier = self._require_copier()
         require_foreign(path, self.path)
-        await self.watch()
-        displaced, abandoned, copy = self.displaced, threading.Event(), Copy(path)
+        await self.displacement.watch()
+        displaced, abandoned, copy = self.displacement.displaced, threading.Event(), Copy(path)
         self.copies.append(copy)
         try:
             size = await copier.run(partial(copy.write, abandoned=abandoned.is_set))
@@ -324,7 +281,7 @@ class Store:
         finally:
             abandoned.set()
             self.copies.remove(copy)
-        self._saved = displaced is not None and displaced == self.displaced
+        self.displacement.note_backup(displaced)
         return size
 
     def _require_copier(self) -> ConnectionThread:
@@ -353,7 +310,7 @@ class Store:
         self.writer.flush()
         if self.is_shared:
             self.writer.hear()  # in case a notification was lost with the connection
-        if self.displaced is not None:
+        if self.displacement.displaced is not None:
             return
         await self.housekeeping.attempt("forgetting old keys", self._forget_keys)
         await self.writer.checkpoint()

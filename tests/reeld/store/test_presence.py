@@ -85,7 +85,7 @@ async def test_a_lock_that_was_removed(path: str) -> None:
             before = size(path)
             remove(f"{path}.lock")
             (told,) = refusals(await write(store, made(2)))
-            await store.watch()
+            await store.displacement.watch()
             await store.tidy()
 
             assert told.startswith(f"nothing was written: {path}.lock was removed")
@@ -97,8 +97,8 @@ async def test_a_wal_that_was_removed_is_put_back(store: Store, path: str, caplo
     await write(store, made(1, event(2)))
     remove(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
-        await store.watch()
-        await store.watch()
+        await store.displacement.watch()
+        await store.displacement.watch()
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", f"{path}.killed{suffix}")
 
@@ -116,8 +116,8 @@ async def test_an_empty_wal_is_replaced(store: Store, path: str, caplog: pytest.
         connection.execute("SELECT * FROM events").fetchall()
     assert 0 == size(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
-        await store.watch()
-        await store.watch()
+        await store.displacement.watch()
+        await store.displacement.watch()
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", f"{path}.killed{suffix}")
 
@@ -130,7 +130,7 @@ async def test_another_wal_stays(store: Store, path: str, caplog: pytest.LogCapt
     replace(f"{path}-wal")
     before = identity(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
-        await store.watch()
+        await store.displacement.watch()
 
     assert before == identity(f"{path}-wal")
     assert "no copy of the WAL could be put to its path" in caplog.messages[-1]
@@ -144,7 +144,7 @@ async def test_a_wal_that_was_removed_takes_nothing_with_it(path: str, watched: 
             await write(store, made(1, event(2)))
             remove(f"{path}-wal")
             if watched:
-                await store.watch()
+                await store.displacement.watch()
 
     assert [(2,)] == query(path, "SELECT count(*) FROM events")
 
@@ -152,9 +152,9 @@ async def test_a_wal_that_was_removed_takes_nothing_with_it(path: str, watched: 
 async def test_an_idle_store_notices(store: Store, path: str) -> None:
     """A displaced file is reported without a command, and a check does not read the other file."""
     replace(path)
-    await store.watch()
+    await store.displacement.watch()
 
-    assert Displaced(DATABASE, f"another file is in the place of {path}") == store.displaced
+    assert Displaced(DATABASE, f"another file is in the place of {path}") == store.displacement.displaced
     with pytest.raises(Storage, match="the database cannot be opened again: another file"):
         async with open_verifier(store):
             pass
@@ -164,21 +164,21 @@ async def test_an_idle_store_notices(store: Store, path: str) -> None:
 async def test_what_would_be_lost(store: Store, path: str, suffix: str, lost: bool) -> None:
     """A removed database is lost with the process unless there is a backup; a removed WAL has a copy."""
     remove(f"{path}{suffix}")
-    await store.watch()
-    assert lost == (store.unsaved is not None)
+    await store.displacement.watch()
+    assert lost == (store.displacement.unsaved is not None)
     await store.backup(f"{path}.copy")
 
-    assert None is store.unsaved
-    assert store.displaced is not None
+    assert None is store.displacement.unsaved
+    assert store.displacement.displaced is not None
 
 
 async def test_a_backup_of_before_saves_nothing(store: Store, path: str) -> None:
     """A backup that was written before the database was removed is incomplete."""
     await store.backup(f"{path}.copy")
     remove(path)
-    await store.watch()
+    await store.displacement.watch()
 
-    assert store.unsaved is not None
+    assert store.displacement.unsaved is not None
 
 
 async def test_a_backup_of_an_earlier_loss_saves_nothing(store: Store, path: str) -> None:
@@ -186,11 +186,11 @@ async def test_a_backup_of_an_earlier_loss_saves_nothing(store: Store, path: str
     shutil.move(path, f"{path}.away")
     await store.backup(f"{path}.copy")
     shutil.move(f"{path}.away", path)
-    await store.watch()
+    await store.displacement.watch()
     remove(path)
-    await store.watch()
+    await store.displacement.watch()
 
-    assert store.unsaved is not None
+    assert store.displacement.unsaved is not None
 
 
 def test_a_file_that_is_not_there_yet(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def shutdown(services: Services, _call: Call, _: params.Nothing) -> Result:
     Raises:
         Storage: files that the daemon has open would be lost; a signal stops it nevertheless.
     """
-    if (displaced := services.store.unsaved) is not None:
+    if (displaced := services.store.displacement.unsaved) is not None:
         raise Storage(
             f"{displaced.about}, and everything in it is lost when reeld stops; save it with: reel backup FILE;"
             f" to give it up: kill {os.getpid()}"
