@@ -16,7 +16,7 @@ from reeld.core.item_forms import is_own
 from reeld.core.validation import why_not_a_name
 
 # The roles that a search can select.
-ROLES = ("user", "assistant", "tool", "system")
+SEARCHED_ROLES = ("user", "assistant", "tool", "system")
 # Levels of lists and maps in a request; the params themselves are the first.
 MAX_DEPTH = 16
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
@@ -239,38 +239,30 @@ def texts(value: Any) -> list[str]:
 
 def seqs(value: Any) -> list[int]:
     """Convert a list of seqs."""
-    if type(value) is not list or not 1 <= len(value) <= MAX_ITEMS:
-        raise InvalidParams(f"expected a list of 1 to {MAX_ITEMS} seqs, got {kind_of(value)}")
     convert = integer(1)
-    return [convert(item) for item in value]
+    return [convert(item) for item in _listed(value, "seqs", MAX_ITEMS, least=1)]
 
 
 def many_seqs(value: Any) -> list[int]:
     """Convert a list of seqs of a program, which may be empty."""
-    if type(value) is not list or len(value) > MAX_EVENTS:
-        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} seqs, got {_shown(value)}")
     convert = integer(1)
-    return [convert(item) for item in value]
+    return [convert(item) for item in _listed(value, "seqs", MAX_EVENTS)]
 
 
 def stretches(value: Any) -> list[list[int]]:
     """Convert stretches of positions: a list of the first and the last of each."""
-    if type(value) is not list or len(value) > MAX_EVENTS:
-        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} pairs of seqs, got {_shown(value)}")
-    convert = integer(0)
-    for item in value:
+    given, convert = _listed(value, "pairs of seqs", MAX_EVENTS), integer(0)
+    for item in given:
         if type(item) is not list or len(item) != 2 or convert(item[0]) > convert(item[1]):  # noqa: PLR2004
             raise InvalidParams(f"expected pairs of a first and a last seq, got {_shown(item)}")
-    return value
+    return given
 
 
 def records(value: Any) -> dict[int, str]:
     """Convert the records of a program: a list of their seqs, each with what is left of it as the JSON of an object."""
-    if type(value) is not list or len(value) > MAX_EVENTS:
-        raise InvalidParams(f"expected a list of at most {MAX_EVENTS} pairs of seq and JSON, got {_shown(value)}")
     made: dict[int, str] = {}
     convert = integer(1)
-    for item in value:
+    for item in _listed(value, "pairs of seq and JSON", MAX_EVENTS):
         if type(item) is not list or [*map(type, item)] != [int, str]:
             raise InvalidParams(f"expected pairs of a seq and JSON, got {kind_of(item)}")
         seq, text = convert(item[0]), string(item[1])
@@ -286,15 +278,26 @@ def records(value: Any) -> dict[int, str]:
 
 def parts(value: Any) -> list[Any]:
     """Convert the parts of a command; the handler checks each."""
-    if type(value) is not list or not 1 <= len(value) <= MAX_PARTS:
-        raise InvalidParams(f"expected a list of 1 to {MAX_PARTS} commands, got {_shown(value)}")
-    return value
+    return _listed(value, "commands", MAX_PARTS, least=1)
 
 
 def events(value: Any) -> list[Any]:
     """Convert the events of a stretch; the handler checks each."""
-    if type(value) is not list or not 1 <= len(value) <= MAX_EVENTS:
-        raise InvalidParams(f"expected a list of 1 to {MAX_EVENTS} events, got {_shown(value)}")
+    return _listed(value, "events", MAX_EVENTS, least=1)
+
+
+def _listed(value: Any, what: str, most: int, least: int = 0) -> list[Any]:
+    """Return a list whose items are not checked, but their number is.
+
+    Args:
+        value: what may be one.
+        what: what its items are.
+        most: how many it may have.
+        least: how many it must have.
+    """
+    if type(value) is not list or not least <= len(value) <= most:
+        number = f"{least} to {most}" if least else f"at most {most}"
+        raise InvalidParams(f"expected a list of {number} {what}, got {_shown(value)}")
     return value
 
 
@@ -331,23 +334,21 @@ def roles(value: Any) -> list[str]:
     """Convert a list of roles."""
     given = strings(value)
     for role in given:
-        if role not in ROLES:
-            raise InvalidParams(f"{role!r} is not a role; there are {', '.join(ROLES)}")
+        if role not in SEARCHED_ROLES:
+            raise InvalidParams(f"{role!r} is not a role; there are {', '.join(SEARCHED_ROLES)}")
     return given
 
 
-def cursor(value: Any) -> tuple[int, ...]:
-    """Convert the place at which a page of a search ended: an id, and what else its order needs."""
-    if re.fullmatch(r"\d{1,18}(\.\d{1,18}){0,2}", string(value), re.ASCII) is None:
-        raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
-    return tuple(map(int, value.split(".")))
+def cursor(fewest: int, most: int) -> Convert:
+    """Return a converter for the place at which a page ended: so many numbers."""
 
+    def convert(value: Any) -> tuple[int, ...]:
+        shape = rf"\d{{1,18}}(\.\d{{1,18}}){{{fewest - 1},{most - 1}}}"
+        if re.fullmatch(shape, string(value), re.ASCII) is None:
+            raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
+        return tuple(map(int, value.split(".")))
 
-def edit_cursor(value: Any) -> tuple[int, ...]:
-    """Convert the place at which a page of edits ended: a time, an event, and a place in it."""
-    if re.fullmatch(r"\d{1,18}(\.\d{1,18}){3}", string(value), re.ASCII) is None:
-        raise InvalidParams(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
-    return tuple(map(int, value.split(".")))
+    return convert
 
 
 def body(value: Any) -> str:

@@ -39,6 +39,16 @@ _Title: TypeAlias = Annotated[str, to.title]
 _Tags: TypeAlias = Annotated[dict[str, str], to.tags]
 # In which order hits come.
 _Order: TypeAlias = Annotated[Literal["newest", "best", "fresh"], to.one_of("newest", "best", "fresh")]
+# Where a page of a search ended: an id, and what else its order needs.
+_Cursor: TypeAlias = Annotated[tuple[int, ...], to.cursor(1, 3)]
+# Where a page of edits ended: a time, an event, and a place in it.
+_EditCursor: TypeAlias = Annotated[tuple[int, ...], to.cursor(4, 4)]
+_Directories: TypeAlias = Annotated[list[str], to.directories]
+_Addresses: TypeAlias = Annotated[list[str], to.addresses]
+_CatchingUp: TypeAlias = Annotated[int, to.integer(0, MAX_CATCHING_UP)]
+_Messages: TypeAlias = Annotated[Any, to.messages]
+_ToolNames: TypeAlias = Annotated[dict[str, str], to.tool_names]
+_Prefix: TypeAlias = Annotated[dict[str, Any], to.prefix]
 _Kinds: TypeAlias = Annotated[list[str], to.kinds]
 _Paths: TypeAlias = Annotated[list[str], to.absolute_paths]
 # What the handler checks itself.
@@ -87,7 +97,7 @@ class Add(NamedTuple):
     seq of the newest record that they answer.
     """
 
-    messages: Annotated[Any, to.messages] = None
+    messages: _Messages = None
     create: _Flag = False
     from_: _Place | None = None
     tags: _Tags | None = None
@@ -180,7 +190,7 @@ class Purge(NamedTuple):
     force: _Flag = False
     dry_run: _Flag = False
     backups: _Paths | None = None
-    also: Annotated[list[str], to.addresses] | None = None
+    also: _Addresses | None = None
 
 
 class Retention(NamedTuple):
@@ -206,8 +216,8 @@ class Agents(NamedTuple):
     source: _String | None = None
     short: _String | None = None
     without_tag: _Label | None = None
-    ids: Annotated[list[str], to.addresses] | None = None
-    dirs: Annotated[list[str], to.directories] | None = None
+    ids: _Addresses | None = None
+    dirs: _Directories | None = None
 
 
 class Described(NamedTuple):
@@ -252,7 +262,7 @@ class History(NamedTuple):
 class Histories(NamedTuple):
     """A page of the logs of several agents, one after the other; ``since`` is a seq of the first."""
 
-    agents: Annotated[list[str], to.addresses]
+    agents: _Addresses
     since: _Seq = 0
     limit: _Items = PAGE_ITEMS
     kinds: _Kinds | None = None
@@ -263,7 +273,7 @@ class Histories(NamedTuple):
 class Gone(NamedTuple):
     """The ids of agents that may have been purged."""
 
-    ids: Annotated[list[str], to.addresses]
+    ids: _Addresses
 
 
 class State(NamedTuple):
@@ -300,10 +310,10 @@ class Search(NamedTuple):
     until: _Seq | None = None
     order: _Order | None = None
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
-    after: Annotated[tuple[int, ...], to.cursor] | None = None
-    dirs: Annotated[list[str], to.directories] | None = None
+    after: _Cursor | None = None
+    dirs: _Directories | None = None
     snippet: Annotated[int, to.integer(1, MAX_SNIPPET)] = SNIPPET
-    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
+    wait: _CatchingUp = 0
     without_tag: _Label | None = None
     thinking: _Flag = True
     candidates: _Flag = False
@@ -316,12 +326,12 @@ class Edits(NamedTuple):
     agent: _String | None = None
     deed: Annotated[Literal["read", "wrote", "ran"], to.one_of("read", "wrote", "ran")] | None = None
     command: _Label | None = None
-    dirs: Annotated[list[str], to.directories] | None = None
+    dirs: _Directories | None = None
     without_tag: _Label | None = None
     limit: Annotated[int, to.integer(1, MAX_EDITS)] = EDITS
-    after: Annotated[tuple[int, ...], to.edit_cursor] | None = None
+    after: _EditCursor | None = None
     texts: _Flag = True
-    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
+    wait: _CatchingUp = 0
 
 
 class Hits(NamedTuple):
@@ -329,10 +339,10 @@ class Hits(NamedTuple):
 
     query: _Text
     limit: Annotated[int, to.integer(1, MAX_HITS)] = HITS
-    after: Annotated[tuple[int, ...], to.cursor] | None = None
+    after: _Cursor | None = None
     above: _String | None = None
     order: _Order | None = None
-    wait: Annotated[int, to.integer(0, MAX_CATCHING_UP)] = 0
+    wait: _CatchingUp = 0
 
 
 class Render(NamedTuple):
@@ -345,11 +355,11 @@ class Render(NamedTuple):
     budget: _Place | None = None
     open: Annotated[Literal["close", "refuse"], to.one_of("close", "refuse")] = "close"
     pin: _Label | None = None
-    after: Annotated[dict[str, Any], to.prefix] | None = None
+    after: _Prefix | None = None
     cache: Annotated[Literal["5m", "1h"], to.one_of("5m", "1h")] | None = None
     dialect: Annotated[str, to.one_of(*DIALECTS)] | None = None
     tools: _Strings | None = None
-    then: Annotated[Any, to.messages] = None
+    then: _Messages = None
     upto: _Seq | None = None
 
 
@@ -360,9 +370,9 @@ class Ingest(NamedTuple):
     body: _Body
     model: _Label | None = None
     create: _Flag = False
-    names: Annotated[dict[str, str], to.tool_names] | None = None
+    names: _ToolNames | None = None
     interrupted: _Flag = False
-    prefix: Annotated[dict[str, Any], to.prefix] | None = None
+    prefix: _Prefix | None = None
     if_stands: _Seq | None = None
 
 
@@ -372,7 +382,7 @@ class Parse(NamedTuple):
     format: _Answering
     body: _Body
     model: _Label | None = None
-    names: Annotated[dict[str, str], to.tool_names] | None = None
+    names: _ToolNames | None = None
     interrupted: _Flag = False
 
 

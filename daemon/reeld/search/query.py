@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable
 
 from reel.base.light_typing import NamedTuple
 from reel.reading.moments import moment
-from reeld.protocol.converters import ROLES
+from reeld.protocol.converters import SEARCHED_ROLES
 from reeld.search.words import alternatives, fold, words
 
 # Words of a query; the rest is ignored. FTS5 accepts expressions up to 256 levels deep.
@@ -177,7 +177,7 @@ def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
     if field == "tag" and value:
         key, is_pair, tag = value.partition("=")
         return filters._replace(tags=(*filters.tags, (key, tag if is_pair else None))) if key else None
-    if field == "role" and value.lower() in ROLES:
+    if field == "role" and value.lower() in SEARCHED_ROLES:
         return filters._replace(roles=(*filters.roles, value.lower()))
     if field == "live" and value.lower() in _LIVE:
         return filters._replace(live=_LIVE[value.lower()])
