@@ -434,11 +434,12 @@ def test_the_client_is_thin(statement: str) -> None:
 
 
 def test_a_start_is_thin() -> None:
-    """The daemon starts without what some of its methods and settings need: formats, checks, searches, TOML."""
+    """The daemon starts without what some of its methods and settings need: formats, erasures, searches, TOML."""
     methods = ("reeld.formats", "reeld.verify", "reeld.backups.commands", "reel.streams", "reeld.store.listing")
+    erasures = ("reeld.store.redacting", "reeld.store.pruning", "reeld.agents.purging")
     searches = ("reeld.search.query", "reeld.search.finding", "reeld.search.entries", "reel.touches.tools")
     lines = ("reel.reading.layout", "reel.reading.fullness", "reeld.serving.line_view")
-    unwanted = (*methods, *searches, *lines, "tomllib", "difflib")
+    unwanted = (*methods, *erasures, *searches, *lines, "tomllib", "difflib")
     imports = "import sys, reeld.__main__; from reeld import app, config"
     code = f"{imports}; print([name for name in sys.modules if name.startswith({unwanted})])"
 

@@ -43,7 +43,7 @@ from reeld.place import require_place
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
-from reeld.serving.handlers.erasing import keep_complete, keep_retention
+from reeld.serving.erasing_chores import keep_complete, keep_retention
 from reeld.serving.listener import Listener, PathListener, keep_in_place, open_listener, require_path, take_over
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch

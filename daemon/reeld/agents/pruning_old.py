@@ -19,12 +19,9 @@ from reeld.agents.clock import now
 from reeld.agents.erasing import ContentHolders
 from reeld.agents.idempotency import CommandOptions
 from reeld.agents.notice import Notice, PassOptions
-from reeld.agents.pruning import PruneOptions, prune_log
 from reeld.agents.registry import Registry
 from reeld.core.freeing import let_go
-from reeld.core.pruning import Pruning
 from reeld.core.stage import Reply
-from reeld.store.pruning import Point, Program, plan_prune
 from reeld.store.retention import DAY, History, Retention, Subject, histories
 
 log = logging.getLogger(__name__)
@@ -229,6 +226,10 @@ class _Each:
             Storage: nothing can be erased.
             _NotThisOneError: this agent cannot be pruned.
         """
+        from reeld.agents.pruning import PruneOptions, prune_log  # noqa: PLC0415 - few daemons prune by themselves
+        from reeld.core.pruning import Pruning  # noqa: PLC0415 - as above
+        from reeld.store.pruning import Point, Program, plan_prune  # noqa: PLC0415 - as above
+
         point = Point(until=until)
         planned = await self._eraser.plan(plan_prune(history.row, point, Pruning(utc_minute(now()))))
         events, text = len(planned.redactions.found), planned.size

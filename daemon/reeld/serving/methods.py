@@ -15,7 +15,7 @@ from reeld.core.stage import Reply
 from reeld.protocol import converters, params
 from reeld.protocol.signature import AGENT, KEY, OPTIONS, P, Param, Signature, declared, given
 from reeld.serving.call import Call, Deferred, Result, Services, Work
-from reeld.serving.handlers import async_call, commands, erasing, late, on_demand, queries, subscriptions
+from reeld.serving.handlers import async_call, commands, late, on_demand, queries, subscriptions
 
 _ANY_AGENT = Param("agent", converters.string)
 
@@ -161,11 +161,13 @@ _ALL = (
         is_command=True,
         has_parts=True,
     ),
-    _command(params.Redact, erasing.redact, "Replace what was said with a marker, for good"),
-    _command(params.Prune, erasing.prune, "Remove what nothing can reach any more before a seq, for good"),
-    _command_on_any(params.Purge, erasing.purge, "Remove agents and their events, for good")._replace(may_be_gone=True),
-    _plain(params.Retention, erasing.retention, "Purge the agents that are older than the settings allow"),
-    _plain(params.Gone, erasing.purged, "Tell which agents were purged"),
+    _command(params.Redact, on_demand.redact, "Replace what was said with a marker, for good"),
+    _command(params.Prune, on_demand.prune, "Remove what nothing can reach any more before a seq, for good"),
+    _command_on_any(params.Purge, on_demand.purge, "Remove agents and their events, for good")._replace(
+        may_be_gone=True
+    ),
+    _plain(params.Retention, on_demand.retention, "Purge the agents that are older than the settings allow"),
+    _plain(params.Gone, on_demand.purged, "Tell which agents were purged"),
     _plain(params.Agents, on_demand.agents, "List agents, the oldest or the most recently changed first"),
     _read(params.Described, queries.agent, "Describe an agent and its current state"),
     _read(params.Nothing, on_demand.facts, "Describe an agent in lines for people"),

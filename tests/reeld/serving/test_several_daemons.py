@@ -25,7 +25,7 @@ from reeld.backups.service import Backups
 from reeld.search.service import Search
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
-from reeld.serving.handlers.erasing import _ContentHolders
+from reeld.serving.erasing_chores import Holders
 from reeld.serving.listener import open_listener
 from reeld.serving.long_work import LongWork
 from reeld.serving.neighbours import keep_in_touch
@@ -493,7 +493,7 @@ async def test_old_agents_at_several_daemons() -> None:
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "s")
         async with daemon(url, path) as services, aio.connect(path) as client:
-            retaining, rest = services.retention, _ContentHolders(services)
+            retaining, rest = services.retention, Holders(services)
             retaining.rules = rules
             await client.create("old")
             await client.kill("old")
@@ -517,7 +517,7 @@ async def test_living_agents_at_several_daemons() -> None:
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "s")
         async with daemon(url, path) as services, aio.connect(path) as client:
-            pruning, rest = services.pruning_old, _ContentHolders(services)
+            pruning, rest = services.pruning_old, Holders(services)
             pruning.rules = rules.of_histories
             await client.add("demo", "a secret", create=True)
             await client.clear("demo")
@@ -544,7 +544,7 @@ async def test_rules_that_only_one_daemon_has() -> None:
     rules, asked, found = Retention(killed_days=30), PassOptions(None), []
     with own_schema() as url, anyio.fail_after(PATIENCE), short_directory() as directory:
         async with daemon(url, str(directory / "s")) as services:
-            registry, rest, applying = services.registry, _ContentHolders(services), Retaining(rules)
+            registry, rest, applying = services.registry, Holders(services), Retaining(rules)
             await services.store.write(lambda connection: note(connection, Subject.AGENTS, Noted(rules, 1)))
             for retaining in (applying, Retaining(Retention()), applying):
                 await retaining.retain(registry, rest, asked)

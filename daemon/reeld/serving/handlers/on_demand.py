@@ -25,6 +25,43 @@ def commit(services: Services, call: Call, options: CommandOptions, asked: param
     return together.commit(services, call, options, asked)
 
 
+def redact(services: Services, call: Call, agent: Agent, options: CommandOptions, asked: params.Redact) -> Deferred:
+    """Replace content with a marker."""
+    from reeld.serving.handlers import erasing
+
+    return erasing.redact(services, call, agent, options, asked)
+
+
+def prune(services: Services, call: Call, agent: Agent, options: CommandOptions, asked: params.Prune) -> Deferred:
+    """Remove what nothing can reach any more."""
+    from reeld.serving.handlers import erasing
+
+    return erasing.prune(services, call, agent, options, asked)
+
+
+def purge(
+    services: Services, call: Call, target: Agent | str, options: CommandOptions, asked: params.Purge
+) -> Deferred:
+    """Remove an agent for good, or several; one that is gone from backups."""
+    from reeld.serving.handlers import erasing
+
+    return erasing.purge(services, call, target, options, asked)
+
+
+def retention(services: Services, call: Call, asked: params.Retention) -> Deferred:
+    """Purge the agents that are older than the settings allow, and prune the others of what is."""
+    from reeld.serving.handlers import erasing
+
+    return erasing.retention(services, call, asked)
+
+
+def purged(services: Services, call: Call, asked: params.Gone) -> Deferred:
+    """Tell which agents were purged, by anybody."""
+    from reeld.serving.handlers import erasing
+
+    return erasing.purged(services, call, asked)
+
+
 def agents(services: Services, call: Call, asked: params.Agents) -> Deferred:
     """List agents."""
     from reeld.serving.handlers import listing

@@ -19,7 +19,7 @@ from reeld.agents import erasing
 from reeld.core.milestones import STEP
 from reeld.core.redaction import Redaction
 from reeld.serving.call import Services
-from reeld.serving.handlers import erasing as erasing_handlers
+from reeld.serving.erasing_chores import Holders
 from reeld.store import erasing_backups, erasures, schema
 from reeld.store.erasures import Order
 from reeld.store.plans import carry_out
@@ -779,7 +779,7 @@ async def test_a_prompt_that_is_redacted_where_it_was_repeated(connect: Connect)
 
 async def test_an_erasure_that_could_not_be_applied(connect: Connect, services: Services) -> None:
     """It is completed as soon as that is possible; then no conversation in memory and no page has it any more."""
-    store, rest = services.store, erasing_handlers._ContentHolders(services)
+    store, rest = services.store, Holders(services)
     broken = "CREATE TRIGGER broken BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'broken'); END"
     with anyio.fail_after(PATIENCE):
         peer = connect()
@@ -816,7 +816,7 @@ async def test_an_erasure_that_changed_the_log_and_no_more(
     connect: Connect, services: Services, step: str, erase: tuple[Any, ...], left: int
 ) -> None:
     """If a step after the events fails, it is completed as well: memory, keys and agents forget, then it is done."""
-    store, rest = services.store, erasing_handlers._ContentHolders(services)
+    store, rest = services.store, Holders(services)
     with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("add", {"agent": "root", "create": True, "messages": ["a secret"]})
@@ -839,7 +839,7 @@ async def test_an_erasure_that_changed_the_log_and_no_more(
 
 async def test_an_erasure_after_which_nothing_can_be_read(connect: Connect, services: Services) -> None:
     """As long as an agent in memory cannot be read again, the erasure is not complete, whoever applied it."""
-    store, rest = services.store, erasing_handlers._ContentHolders(services)
+    store, rest = services.store, Holders(services)
 
     async def interrupt(when: Callable[[], bool] | None) -> None:
         for reader in store._readers:

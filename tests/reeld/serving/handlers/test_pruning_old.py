@@ -15,7 +15,7 @@ from reeld.agents.clock import now
 from reeld.agents.notice import PassOptions
 from reeld.agents.pruning_old import PruningOld
 from reeld.serving.call import Services
-from reeld.serving.handlers.erasing import _ContentHolders, keep_retention
+from reeld.serving.erasing_chores import Holders, keep_retention
 from reeld.store.retention import DAY, Noted, Retention, Subject, note, noted
 from tests.daemon import later
 from tests.patience import PATIENCE
@@ -45,7 +45,7 @@ async def apply(services: Services, rules: Retention = AT_ONCE, since: int = 1) 
 async def a_pass(pruning: PruningOld, services: Services, most: int = 1000) -> int:
     """Do a pass; return how many events it has pruned."""
     before = pruning.done.events
-    await pruning.run(services.registry, _ContentHolders(services), most)
+    await pruning.run(services.registry, Holders(services), most)
     return pruning.done.events - before
 
 
@@ -170,7 +170,7 @@ async def test_a_new_rule_waits_for_a_day(
     pruning = PruningOld(AT_ONCE)
     assert [0, 0] == [await a_pass(pruning, services) for _ in range(2)]
     (said,) = errors()
-    holders = _ContentHolders(services)
+    holders = Holders(services)
     tried = await pruning.prune(services.registry, holders, PassOptions(None, dry_run=True))
     waits = await pruning.prune(services.registry, holders, PassOptions(None))
     done = await pruning.prune(services.registry, holders, PassOptions(None, at_once=True))

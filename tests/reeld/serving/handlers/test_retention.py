@@ -16,9 +16,9 @@ from reeld.agents.clock import now
 from reeld.agents.jobs import Read
 from reeld.agents.notice import PassOptions
 from reeld.agents.retaining import Retaining
+from reeld.serving import erasing_chores
 from reeld.serving.call import Services
-from reeld.serving.handlers import erasing as erasing_handlers
-from reeld.serving.handlers.erasing import _ContentHolders, keep_complete, keep_retention
+from reeld.serving.erasing_chores import Holders, keep_complete, keep_retention
 from reeld.store import housekeeping, queries
 from reeld.store.retention import DAY, Noted, Retention, Subject, note, noted
 from tests.patience import PATIENCE
@@ -76,10 +76,10 @@ async def test_who_is_purged(connect: Connect, services: Services) -> None:
     await peer.call("subscribe", "followed")
     retain = (await apply(services, Retention(killed_days=90, days=30, tag="keep=short"))).retain
     ids = [agent["id"] for agent in (await peer.call("agents"))["agents"]]
-    tried = await retain(services.registry, _ContentHolders(services), NOBODY._replace(dry_run=True))
+    tried = await retain(services.registry, Holders(services), NOBODY._replace(dry_run=True))
     assert 6 == len(await living(peer))
     assert [] == (await peer.call("purged", [*ids, "0" * 32]))["purged"]
-    done = await retain(services.registry, _ContentHolders(services), NOBODY)
+    done = await retain(services.registry, Holders(services), NOBODY)
 
     assert ["old", "killed"] == [agent["name"] for agent in tried["agents"]]
     assert sorted([ids[1], ids[4]]) == (await peer.call("purged", [*ids, "0" * 32]))["purged"]
@@ -101,7 +101,7 @@ async def test_families_are_purged_in_batches(
     for source, name in (("root", "copy"), ("copy", "again"), ("other", "heir")):
         await peer.call("clone", source, name)
     age(services, "copy", "again")
-    done = await (await apply(services)).retain(services.registry, _ContentHolders(services), NOBODY)
+    done = await (await apply(services)).retain(services.registry, Holders(services), NOBODY)
 
     assert ["heir"] == await living(peer)
     assert [(await peer.call("agent", "heir"))["id"]] == done["heirs"]
@@ -116,7 +116,7 @@ async def test_nobody_is_started_for_it(connect: Connect, services: Services) ->
     registry = services.registry
     registry.residency.evict_idle(keep=3)
     started = registry.started
-    await (await apply(services)).retain(registry, _ContentHolders(services), NOBODY)
+    await (await apply(services)).retain(registry, Holders(services), NOBODY)
 
     assert (0, started) == (len(registry), registry.started)
     assert [] == await living(peer)
@@ -129,7 +129,7 @@ async def test_one_that_is_used_meanwhile(connect: Connect, services: Services) 
     retain = (await apply(services)).retain
     works = await services.registry.find("works")
     async with anyio.create_task_group() as tasks, services.store.eraser.turn():
-        tasks.start_soon(retain, services.registry, _ContentHolders(services), NOBODY)
+        tasks.start_soon(retain, services.registry, Holders(services), NOBODY)
         while not services.store.eraser._turn.statistics().tasks_waiting:
             await anyio.lowlevel.checkpoint()
         await peer.call("add", "moves", "needed")
@@ -169,7 +169,7 @@ async def test_one_that_was_found_before_it_went(connect: Connect, services: Ser
     await made(peer, services, "alone", "kept")
     await peer.call("clone", "kept", "heir")
     found = [await services.store.read(queries.find, name) for name in ("alone", "kept")]
-    await (await apply(services)).retain(registry, _ContentHolders(services), NOBODY)
+    await (await apply(services)).retain(registry, Holders(services), NOBODY)
 
     assert ["heir"] == await living(peer)
     for profile in filter(None, found):
@@ -183,7 +183,7 @@ async def test_followers_of_all_hear_of_it(connect: Connect, services: Services)
     await made(peer, services, "old")
     await peer.call("subscribe")
     await peer.pushed()
-    await (await apply(services)).retain(services.registry, _ContentHolders(services), NOBODY)
+    await (await apply(services)).retain(services.registry, Holders(services), NOBODY)
 
     assert ["reset"] == [name for name, _ in await peer.pushed()]
 
@@ -195,9 +195,9 @@ async def test_new_rules_wait_for_a_day(
     caplog.set_level(logging.INFO)
     peer = connect()
     await made(peer, services, "old")
-    first = await (retaining := Retaining(RULES)).retain(services.registry, _ContentHolders(services), NOBODY)
+    first = await (retaining := Retaining(RULES)).retain(services.registry, Holders(services), NOBODY)
     (said,) = errors()
-    again = await Retaining(RULES).retain(services.registry, _ContentHolders(services), NOBODY)
+    again = await Retaining(RULES).retain(services.registry, Holders(services), NOBODY)
     found = await services.store.read(noted, Subject.AGENTS)
 
     assert found is not None
@@ -205,10 +205,8 @@ async def test_new_rules_wait_for_a_day(
     assert "nothing is purged before" in said
     assert f"agent={first['agents'][0]['id']} would be purged" in caplog.text
     assert (1, first) == (len(errors()), again)
-    assert first == await Retaining(RULES).retain(
-        services.registry, _ContentHolders(services), NOBODY._replace(dry_run=True)
-    )
-    await (await apply(services, since=found.since - DAY)).retain(services.registry, _ContentHolders(services), NOBODY)
+    assert first == await Retaining(RULES).retain(services.registry, Holders(services), NOBODY._replace(dry_run=True))
+    await (await apply(services, since=found.since - DAY)).retain(services.registry, Holders(services), NOBODY)
     assert [] == await living(peer)
 
 
@@ -216,9 +214,9 @@ async def test_new_rules_at_once(connect: Connect, services: Services) -> None:
     """Who says so need not wait, and nor do the passes after that."""
     peer = connect()
     await made(peer, services, "old")
-    done = await Retaining(RULES).retain(services.registry, _ContentHolders(services), NOBODY._replace(at_once=True))
+    done = await Retaining(RULES).retain(services.registry, Holders(services), NOBODY._replace(at_once=True))
     await made(peer, services, "older")
-    again = await Retaining(RULES).retain(services.registry, _ContentHolders(services), NOBODY)
+    again = await Retaining(RULES).retain(services.registry, Holders(services), NOBODY)
 
     assert (1, 1) == (done["purged_count"], again["purged_count"])
 
@@ -228,9 +226,9 @@ async def test_a_dry_run_is_no_first_pass(connect: Connect, services: Services) 
     await made(connect(), services, "old")
     began = now()
     retaining = Retaining(RULES)
-    tried = await retaining.retain(services.registry, _ContentHolders(services), NOBODY._replace(dry_run=True))
+    tried = await retaining.retain(services.registry, Holders(services), NOBODY._replace(dry_run=True))
     at_once = await retaining.retain(
-        services.registry, _ContentHolders(services), PassOptions(None, dry_run=True, at_once=True)
+        services.registry, Holders(services), PassOptions(None, dry_run=True, at_once=True)
     )
 
     assert (0, True, 1) == (tried["purged_count"], tried["after"] >= began + DAY, at_once["purged_count"])
@@ -240,7 +238,7 @@ async def test_a_dry_run_is_no_first_pass(connect: Connect, services: Services) 
 async def test_rules_that_are_taken_back(services: Services) -> None:
     """Rules that do not apply any more are forgotten: if they are made again, they wait again."""
     await apply(services)
-    await Retaining(Retention()).retain(services.registry, _ContentHolders(services), NOBODY)
+    await Retaining(Retention()).retain(services.registry, Holders(services), NOBODY)
 
     assert await services.store.read(noted, Subject.AGENTS) is None
 
@@ -249,7 +247,7 @@ async def test_daemons_with_different_rules(services: Services, errors: Callable
     """What another daemon notes instead changes nothing: rules that have applied here go on, and are not announced."""
     wide, narrow = await apply(services), Retaining(Retention(days=365))
     for each in (wide, narrow, wide, narrow, wide):
-        await each.retain(services.registry, _ContentHolders(services), NOBODY)
+        await each.retain(services.registry, Holders(services), NOBODY)
 
     assert (1 + DAY, 1 + DAY, []) == (wide.after, narrow.after, errors())
     assert Noted(RULES, 1) == await services.store.read(noted, Subject.AGENTS)
@@ -282,11 +280,11 @@ async def test_a_pass_that_fails(connect: Connect, services: Services, errors: C
     retaining = await apply(services)
     services.store.eraser.is_stuck = True
     for _ in range(2):
-        await retaining.run(services.registry, _ContentHolders(services))
+        await retaining.run(services.registry, Holders(services))
     (said,) = errors()
     failed = retaining.problem
     services.store.eraser.is_stuck = False
-    await retaining.run(services.registry, _ContentHolders(services))
+    await retaining.run(services.registry, Holders(services))
 
     assert said == failed
     assert said.startswith("agents that are too old are not purged: nothing was erased: ")
@@ -309,7 +307,7 @@ async def test_a_batch_that_cannot_be_applied(
 ) -> None:
     """The reason is told; it is completed like every other erasure, and what was purged before it is cleaned."""
     monkeypatch.setattr(retaining, "_BATCH", 1)
-    store, rest = services.store, _ContentHolders(services)
+    store, rest = services.store, Holders(services)
     peer = connect()
     await made(peer, services, "older", "old")
     row = (await services.registry.find("older")).row
@@ -333,8 +331,8 @@ async def test_no_memory_for_it(
 ) -> None:
     """Old agents are purged as soon as there is memory for it, and so are those of an erasure that had none."""
     monkeypatch.setattr(housekeeping, "_AGAIN", 0)
-    monkeypatch.setattr(erasing_handlers, "_COMPLETED_EVERY", 0)
-    monkeypatch.setattr(erasing_handlers, "_PAUSES", 0)
+    monkeypatch.setattr(erasing_chores, "_COMPLETED_EVERY", 0)
+    monkeypatch.setattr(erasing_chores, "_PAUSES", 0)
     peer, store = connect(), services.store
     await made(peer, services, "old")
     services.retention.rules = (await apply(services)).rules
@@ -367,7 +365,7 @@ async def test_no_memory_for_it(
 async def test_a_pass_that_is_cancelled(connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was purged by then is cleaned at the next idle moment."""
     monkeypatch.setattr(retaining, "_BATCH", 1)
-    eraser, rest, scope = services.store.eraser, _ContentHolders(services), anyio.CancelScope()
+    eraser, rest, scope = services.store.eraser, Holders(services), anyio.CancelScope()
     peer = connect()
     await peer.call("create", "older")
     age(services, "older")
@@ -398,6 +396,6 @@ async def test_settings_that_count_as_off(connect: Connect, services: Services) 
     peer = connect()
     await made(peer, services, "old")
     retaining = Retaining(Retention(), ["retention.days: 0.3 is less than 1"])
-    await retaining.run(services.registry, _ContentHolders(services))
+    await retaining.run(services.registry, Holders(services))
 
     assert ("retention.days: 0.3 is less than 1", ["old"]) == (retaining.problem, await living(peer))
