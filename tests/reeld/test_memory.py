@@ -2,8 +2,10 @@
 
 import ctypes
 import gc
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,31 @@ def test_memory_of_requests() -> None:
     pages = int(subprocess.run(program, text=True, capture_output=True, check=True, timeout=PATIENCE).stdout)
 
     assert pages < 256
+
+
+_RETURNED = """
+from reeld import memory
+kept = [bytearray(9_000) for _ in range(3_000)]
+del kept[::2]
+def advised():
+    with open("/proc/self/smaps") as maps:
+        parts = maps.read().partition("[heap]")[2].split("VmFlags:")
+    return [flag for flag in ("hg", "nh") if flag in parts[1].split("\\n")[0].split()]
+print(advised())
+memory.give_back()
+print(advised())
+"""
+
+
+@_on_glibc
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="this system has no huge pages")
+def test_returned_memory_stays_returned() -> None:
+    """What has been returned lies between pages that the system may not replace by huge ones, which would fill it."""
+    environment = {**os.environ, "PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    program = [sys.executable, "-c", _RETURNED]
+    ran = subprocess.run(program, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE)
+
+    assert "['nh']" == ran.stdout.splitlines()[1]
 
 
 def test_a_collection_looks_at_few_objects() -> None:
