@@ -343,7 +343,7 @@ async def _reload_on_signal(
 
 
 async def _maintain(store: Store, registry: Registry, server: Server, held: Held | None) -> None:
-    attempting = store.housekeeping.attempting
+    attempting, free_memory = store.housekeeping.attempting, memory.FreeMemory()
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
         with attempting("evicting idle agents"):
@@ -353,7 +353,7 @@ async def _maintain(store: Store, registry: Registry, server: Server, held: Held
         with attempting("tidying the database"):
             await store.tidy()
         with attempting("giving back memory"):
-            memory.give_back()
+            free_memory.give_back_if_much()
         if held is not None:
             with attempting("touching the lock"):
                 keep_fresh(held)

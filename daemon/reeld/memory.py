@@ -6,12 +6,14 @@ did not read, with 4 MB each, the daemon permanently kept 595 MB, and more after
 
 import ctypes
 import gc
+import resource
 from contextlib import suppress
 
 # glibc only; other C libraries either have nothing to give back or do it by themselves.
 _libc = ctypes.CDLL(None)
 _trim = getattr(_libc, "malloc_trim", None)
 _set = getattr(_libc, "mallopt", None)
+_describe = getattr(_libc, "mallinfo2", None)  # since glibc 2.33
 # Options of glibc's mallopt, for which Python has no names.
 _M_ARENA_MAX, _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -8, -1, -3
 # Bytes of one object that is no part of the heap: the system has them back as soon as it is freed.
@@ -20,12 +22,31 @@ _APART = 4 << 20
 _NO_HUGE_PAGES = 15
 # Bytes at the end of the heap that are kept when they are free. If each large request takes them anew, the system first
 # fills them with zeros.
-_KEPT = 32 << 20
+_KEPT = 8 << 20
+# Freed bytes that are worth giving back. To give back pages breaks the huge ones in which they are, which the system
+# joins in its own time: where that was done once a minute, an add took as long as without huge pages.
+_MUCH = 16 << 20
 # Allocations before a collection of what is young, and such collections before one of what has survived; Python's
 # default is (700, 10, 10). All threads wait for a collection: one of 20,000 objects took 6 to 12 ms in the middle of an
 # import, one of 5,000 takes 1 to 2, and all of them together take as long. The next generation has nearly none that it
 # could free: with (5000, 5) each object was looked at twice, which took a tenth of the time of adding many rows.
 _COLLECTIONS = (5_000, 20_000, 10)
+
+
+class _Heap(ctypes.Structure):
+    """What ``mallinfo2`` returns, in bytes as far as it has a name here."""
+
+    _fields_ = (
+        ("_counts", ctypes.c_size_t * 4),
+        ("used_apart", ctypes.c_size_t),
+        ("_others", ctypes.c_size_t * 2),
+        ("used", ctypes.c_size_t),
+        ("_free", ctypes.c_size_t * 2),
+    )
+
+
+if _describe is not None:
+    _describe.restype = _Heap
 
 
 def use_one_heap() -> None:
@@ -68,3 +89,37 @@ def _keep_pages() -> None:
     for start, end in heaps:
         first = int(start, 16)
         _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(int(end, 16) - first), _NO_HUGE_PAGES)
+
+
+class FreeMemory:
+    """Gives freed memory back to the system when it has become much."""
+
+    def __init__(self) -> None:
+        # How many bytes were free after that was done last, or have been since.
+        self._least = 0
+
+    def give_back_if_much(self) -> None:
+        """Give it back if it has become much since that was done last, or if nobody knows how much it is."""
+        free = _free_bytes()
+        if free is not None:
+            self._least = min(self._least, free)
+            if free - self._least < _MUCH:
+                return
+        give_back()
+        self._least = _free_bytes() or 0
+
+
+def _free_bytes() -> int | None:
+    """Return how many bytes this process has and does not use; ``None`` if nobody knows.
+
+    The C library counts as free as well what the system has back. And what Python takes past it counts as free here.
+    """
+    if _describe is None:
+        return None
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            _, resident, shared, *_ = map(int, statm.read().split())
+    except OSError:
+        return None
+    heap = _describe()
+    return (resident - shared) * resource.getpagesize() - int(heap.used) - int(heap.used_apart)

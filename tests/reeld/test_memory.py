@@ -42,12 +42,54 @@ def test_heaps_of_threads(limited: bool) -> None:
     assert limited == (said.count("Arena ") == 1)
 
 
+# Prints how many megabytes of its memory the system has, before and after each chance to give some of it back.
+_CHANCES = """
+from reeld import memory
+memory.use_one_heap()
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) >> 8
+def free(megabytes):
+    rows = [[bytearray(4000) for _ in range(250)] for _ in range(megabytes)]
+    kept.append([row.pop() for row in rows])
+kept, spare = [], memory.FreeMemory()
+spare.give_back_if_much()
+for much in 40, 4, 8, 40:
+    free(much)
+    before = resident()
+    spare.give_back_if_much()
+    print(before - resident())
+"""
+
+
+def given_back(program: str) -> list[int]:
+    """Return how many megabytes went back to the system at each chance."""
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    said = subprocess.check_output([sys.executable, "-c", program], env=environment, timeout=PATIENCE)
+    return [*map(int, said.split())]
+
+
+@_on_glibc
+def test_memory_that_is_free() -> None:
+    """It is given back once it is much: small amounts break as many huge pages, and are used again soon."""
+    much, little, more, much_again = given_back(_CHANCES)
+
+    assert min(much, much_again) > 30
+    assert [0, 0] == [little, more]
+
+
+@_on_glibc
+def test_memory_of_which_nobody_knows() -> None:
+    """If the C library does not say how much is free, as before glibc 2.33, it is given back at each chance."""
+    assert min(given_back(f"from reeld import memory\nmemory._describe = None\n{_CHANCES}")) > 2
+
+
 _REQUESTS = """
 import resource
 from reeld import memory
 memory.use_one_heap()
 def take_requests():
-    return [bytearray(1 << 20) for _ in range(8)]
+    return [bytearray(1 << 20) for _ in range(4)]
 take_requests()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20):
