@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reeld.store.plans import Plan, carry_out_between
+from reeld.store.plans import Plan, carry_out, carry_out_between, pages
 from reeld.store.purging import plan_purge
 from reeld.store.store import open_store
 from tests.reeld.store.making import event, made, said, write
@@ -34,6 +34,20 @@ async def test_a_plan_goes_on_in_a_thread() -> None:
     assert [0, 1, 2] == await carry_out_between(plan(), run)
     assert threads
     assert threading.current_thread() not in threads
+
+
+def test_one_page_after_another() -> None:
+    """Each page begins where the one before it says, until one says that it is the last."""
+    looked: list[int] = []
+
+    def look(_: Any, after: int) -> int | None:
+        looked.append(after)
+        return after + 10 if after < 25 else None
+
+    nothing: Any = None
+    carry_out(pages(look, 5), nothing)
+
+    assert [5, 15, 25] == looked
 
 
 async def test_a_plan_that_fails() -> None:
