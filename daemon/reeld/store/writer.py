@@ -386,13 +386,10 @@ class Writer:
         """Why commands are currently refused, with the remedy; ``None`` if commits work."""
         if (displaced := self.presence.displaced) is not None:
             return str(displaced)
-        failure = self._event_writer.failures.current
+        if (failure := self._event_writer.failures.current) is None:
+            return None
         where = "disk" if self.presence.paths else "server"
-        return (
-            None
-            if failure is None
-            else f"the last commit failed: {failure}; look at the {where}, see docs/operations.md"
-        )
+        return f"the last commit failed: {failure}; look at the {where}, see docs/operations.md"
 
     async def report_failures(self) -> None:
         """Log the failed commits that were not logged yet."""
