@@ -17,9 +17,10 @@ from contextlib import suppress
 
 from reeld.signals import end_with_a_word, hold_signals
 
-# Who gets huge pages; the word in brackets counts: `always` all, `madvise` those that ask, `never` nobody.
+# Who gets huge pages; the word in brackets counts: `always` all, `madvise` those that ask, `never` nobody. Only where
+# it is `madvise` does the C library ask, and let its heap grow by whole huge pages.
 _POLICY = "/sys/kernel/mm/transparent_hugepage/enabled"
-_NOBODY = "[never]"
+_WHO_ASKS = "[madvise]"
 _ALLOCATOR, _TUNABLES = "PYTHONMALLOC", "GLIBC_TUNABLES"
 _TUNABLE = "glibc.malloc.hugetlb"
 # The names of what can begin again: the command, and `python -m reeld`.
@@ -75,9 +76,9 @@ def _is_alone() -> bool:
 
 
 def _can_have() -> bool:
-    """Return whether this system has huge pages, and a C library that asks for them."""
+    """Return whether this system grants huge pages to who asks, and has a C library that asks for them."""
     try:
         with open(_POLICY, encoding="ascii") as policy:
-            return bool(os.confstr("CS_GNU_LIBC_VERSION")) and _NOBODY not in policy.read()
+            return bool(os.confstr("CS_GNU_LIBC_VERSION")) and _WHO_ASKS in policy.read()
     except (ValueError, OSError):  # another C library, another system
         return False
