@@ -77,8 +77,7 @@ class Ids:
             self._second.append(second)
         self._recent, self._absent = {}, set()
         if len(self._first) > _FULLEST * size:
-            # An odd number: the hashes of ids that are numbered may differ in their higher bits alone.
-            before, size = 0, int(_GROWTH * len(self._first) / _FULLEST) | 1
+            before, size = 0, int(_GROWTH * len(self._first) / _FULLEST)
             self._slots = array("i", [_FREE]) * size
         slots = self._slots
         for number in range(before, len(self._first)):
