@@ -97,6 +97,8 @@ _REMEDIES = {
     "only Linux lists what is mapped": "run them on Linux",
     "only Linux has sockets that are not in the file system": "run them on Linux",
     "only Linux has files in memory that can be sealed": "run them on Linux",
+    "only Linux lets a process choose its name": "run them on Linux",
+    "this system has no huge pages": "run them on Linux with /sys/kernel/mm/transparent_hugepage",
     "only Linux changes the limits of a running process": "run them on Linux",
     "it takes 2.5 GB": "make crash",
     "only root can give a file away": "run them as root",

@@ -18,7 +18,7 @@ _LAST_WORDS = ("secret", "token", "password", "passwd", "passphrase", "pwd", "ke
 # What such secrets are told by: a value follows its name, quotation marks, which may be escaped in JSON, and a sign, or
 # it follows an option of a command.
 SIGN = r"[:=](?<=[tndeyhlTNDEYHL\"'\\\] \t].)(?!/)[=>]?|--[a-z-]{3,40}+[ ]"
-_BEFORE_VALUE = re.compile(r"[ \t]{0,4}+(?:\\{0,3}+[\"'`])?+")
+_BEFORE_VALUE = re.compile(r"[ \t]{0,4}+(?:\\{0,3}+[\"'`]|(?!))?+")
 HEADER = r"[Bb](?:earer|asic)[ ]"
 ADDRESS = "://"
 PRIVATE_KEY = "-----BEGIN "
@@ -47,7 +47,7 @@ _VALUE = re.compile(rf"(?:(?!{_NEXT_NAME})[A-Za-z0-9_\-./+=~:!@#%^*]){{8,512}}+"
 # A value that goes on so is an expression of a program.
 _EXPRESSION = frozenset("([{$")
 _LEAST = 16
-_HEXADECIMAL = re.compile(r"(?:sha[0-9]+[-:])?+(?:[0-9a-f-]+|[0-9A-F-]+)")
+_HEXADECIMAL = re.compile(r"(?:sha[0-9]+[-:])?(?:[0-9a-f-]+|[0-9A-F-]+)")
 _CREDENTIALS = re.compile(r"[A-Za-z0-9_\-./+=~:]{16,4096}+")
 # A password has this many kinds of characters, or is random and of this length: other values are words.
 _KINDS = 3
@@ -75,7 +75,9 @@ _NO_PASSWORDS = frozenset(
 )
 # RFC 7468; OpenSSH and PGP write the same lines. What is between them ends at the next five hyphens, or with the text.
 _LABEL = r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_PEM = re.compile(rf"-----BEGIN {_LABEL}((?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----)){{40,20000}}+)(?:-----END {_LABEL})?")
+_PEM = re.compile(
+    rf"-----BEGIN {_LABEL}((?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----)|(?!)){{40,20000}}+)(?:-----END {_LABEL})?"
+)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
 
 

@@ -52,7 +52,7 @@ _TIMES = 4
 # A key begins where no word goes on, or behind an escape of JSON, of an address, or of a terminal's colour.
 _ESCAPE = r"\\(?:[nrtbf]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m"
 _ESCAPES = frozenset("\\%[")
-_BEHIND_ESCAPE = re.compile(f"(?:{_ESCAPE})?+")
+_BEHIND_ESCAPE = re.compile(f"(?:{_ESCAPE})?")
 # One whose beginning has no sign does not begin in the middle of base64 and of a path either.
 _BESIDE_LETTERS = frozenset("/.")
 

@@ -48,7 +48,7 @@ def _run(alphabet: str, least: int) -> str:
 
 def _dotted(least: int) -> str:
     """Return the expression of a body of several parts; a dot behind it ends a sentence."""
-    return f"{_run(_URL, least)}(?:\\.{_run(_URL, 1)})*+"
+    return f"{_run(_URL, least)}(?:\\.{_run(_URL, 1)}|(?!))*+"
 
 
 def _shapes(source: str, *rows: tuple[str, str, str]) -> Iterator[Shape]:
@@ -283,7 +283,8 @@ _OTHERS = (
     ),
     # RFC 7519: the header is an object, so that its text begins with `{"`; JWE (RFC 7516) has five parts.
     *_shapes(
-        "RFC 7519", ("jwt", "eyJ", f"{_URL}{{10,}}+\\.{_URL}{{10,}}+\\.{_URL}{{10,}}+(?:\\.{_URL}{{10,}}+){{0,2}}+")
+        "RFC 7519",
+        ("jwt", "eyJ", f"{_URL}{{10,}}+\\.{_URL}{{10,}}+\\.{_URL}{{10,}}+(?:\\.{_URL}{{10,}}+|(?!)){{0,2}}+"),
     ),
 )
 # Keys that are told by what stands inside them.

@@ -14,7 +14,7 @@ from reeld.search.words import Indexed, has_encoded
 LACKED = f"{vocabulary.OWN}n"
 # A name with underscores: of letters of ASCII, and what a pattern takes for one of them.
 _LETTER = "[0-9A-Za-z\u0130\u017f\u212a]"
-_DIVIDED = re.compile(f"(?<!{_LETTER}){_LETTER}++(?:_++{_LETTER}++)++")
+_DIVIDED = re.compile(f"(?<!{_LETTER}){_LETTER}++(?:_++{_LETTER}++)+")
 # What stands for a part of a name in an expression, or for a place in one, and how often it is there.
 _SET = r"\[(?:\\[dw]|0-9|[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9A-Za-z_])+\]"
 _PART = re.compile(

@@ -45,7 +45,7 @@ _CAPITALS, _OTHERS = ascii_uppercase.encode(), (ascii_lowercase + digits).encode
 _IN_WORDS = bytes(ord("A" if byte in _CAPITALS else "a" if byte in _OTHERS else " ") for byte in range(256))
 _IN_NAMES = bytes(ord("_" if byte in b"_-" else "a" if byte in _CAPITALS + _OTHERS else " ") for byte in range(256))
 # A name whose parts are divided. Names of more parts are rather data, and so is what begins with a digit.
-_DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*+(?:[_-]++[0-9A-Za-z]++)++")
+_DIVIDED = re.compile(r"(?<![0-9A-Za-z])[A-Za-z][0-9A-Za-z]*+(?:[_-]++[0-9A-Za-z]++)+")
 _MOST_PARTS = 8
 _LONGEST_JOIN = 40
 # How many names are kept with their parts: a text has the same ones as those before it.

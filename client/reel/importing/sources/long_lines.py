@@ -19,7 +19,8 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MEDIA = re.compile(rb'"(?:data:[^,"]{1,256},|[A-Za-z0-9+/_=-]{256})')
 # How much of a text that is cut stays, and what of that is whole: not half an escape.
 _KEPT = 1 << 20
-_WHOLE = re.compile(rb'"(?:[^"\\]|\\(?:u[0-9A-Fa-f]{4}|[^u]))*+')
+# The last branch never matches: up to Python 3.11.4, what the last branch had matched when it failed counts as matched.
+_WHOLE = re.compile(rb'"(?:[^"\\]|\\(?:u[0-9A-Fa-f]{4}|[^u])|(?!))*+')
 # What takes the place of a string has fewer bytes.
 _MARKED = 100
 # The keys that lead from a block to its data, and what stands for data that was left out until it was parsed.
