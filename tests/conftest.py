@@ -110,7 +110,9 @@ _REMEDIES = {
 # Tests of functions and tasks; all others start programs, and count as slow.
 _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("formats", "reel", "reeld"))
 # Tests of what several processes do at the same moment, for which they need several cores.
-_PARALLEL = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("crash", "end_to_end", "fuzz", "soak"))
+_PARALLEL = tuple(
+    str(Path(__file__).parent / folder) + os.sep for folder in ("crash", "editors", "end_to_end", "fuzz", "soak")
+)
 
 
 @pytest.hookimpl(trylast=True)  # Hypothesis allows it only when it has begun itself
