@@ -16,7 +16,6 @@ import pytest
 
 from reeld.locks import lasting_directory
 from reeld.memory import give_back, use_one_heap
-from tests.cores import keep_to_one_core
 from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F401 - for every test
 from tests.few_variables import allow_few_variables
 from tests.places import FILES
@@ -95,7 +94,6 @@ _REMEDIES = {
     "all frameworks run on this Python": "make check PYTHON=python3.11",
     "this version has no such tests": "remove the file from the list of the test, if no version has it",
     "only Linux lists what is mapped": "run them on Linux",
-    "only Linux has sockets that are not in the file system": "run them on Linux",
     "only Linux has files in memory that can be sealed": "run them on Linux",
     "only Linux lets a process choose its name": "run them on Linux",
     "this system has no huge pages": "run them on Linux with /sys/kernel/mm/transparent_hugepage",
@@ -109,10 +107,6 @@ _REMEDIES = {
 
 # Tests of functions and tasks; all others start programs, and count as slow.
 _UNITS = tuple(str(Path(__file__).parent / folder) + os.sep for folder in ("formats", "reel", "reeld"))
-# Tests of what several processes do at the same moment, for which they need several cores.
-_PARALLEL = tuple(
-    str(Path(__file__).parent / folder) + os.sep for folder in ("crash", "editors", "end_to_end", "fuzz", "soak")
-)
 
 
 @pytest.hookimpl(trylast=True)  # Hypothesis allows it only when it has begun itself
@@ -156,11 +150,8 @@ def _is_on_server(item: pytest.Item) -> bool:
     )
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Keep to one core, and let the garbage collector not look at the tests themselves."""
-    if not any(str(item.path).startswith(_PARALLEL) for item in session.items):
-        keep_to_one_core()
-    # They are a million objects, and took half a second each time.
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking at the tests themselves: a million objects, half a second each time."""
     gc.collect()
     gc.freeze()
     # Most of what a test makes is gone with it, cycles or not; by default it was looked at after each 700 objects.
