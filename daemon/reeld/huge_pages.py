@@ -71,7 +71,7 @@ def _is_alone() -> bool:
     name = main.__spec__.name if main.__spec__ else os.path.basename(getattr(main, "__file__", ""))
     try:
         return name in _PROGRAMS and os.path.samefile(sys.executable, _THIS_PROGRAM)
-    except OSError:  # there is none of that name; another system
+    except OSError:  # one of the two does not exist, as on another system
         return False
 
 

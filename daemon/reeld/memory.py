@@ -79,10 +79,10 @@ def give_back() -> None:
 
 
 def _keep_pages() -> None:
-    """Let what the heap has now stay as it is: huge pages, or small ones with gaps.
+    """Ask the system to make no more huge pages of the memory that the heap has now; existing ones stay.
 
-    Otherwise the system makes huge pages of the small ones later, and takes back for them what was returned: after 150
-    clients that did not read, 43 MB became 145 again. What the heap gets from now on may be huge pages.
+    Otherwise it would join the remaining small pages to huge ones, and fill the gaps between them: after 150 clients
+    that did not read, 43 MB became 145 again. Memory that the heap takes later may still be huge pages.
     """
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         heaps = [line.split()[0].split("-") for line in maps if line.endswith("[heap]\n")]
@@ -92,14 +92,14 @@ def _keep_pages() -> None:
 
 
 class FreeMemory:
-    """Gives freed memory back to the system when it has become much."""
+    """Gives freed memory back to the system once there is enough of it to be worth the broken huge pages."""
 
     def __init__(self) -> None:
         # How many bytes were free after that was done last, or have been since.
         self._least = 0
 
     def give_back_if_much(self) -> None:
-        """Give it back if it has become much since that was done last, or if nobody knows how much it is."""
+        """Give memory back if much of it has become free since the last time, or if the amount is unknown."""
         free = _free_bytes()
         if free is not None:
             self._least = min(self._least, free)
@@ -110,9 +110,10 @@ class FreeMemory:
 
 
 def _free_bytes() -> int | None:
-    """Return how many bytes this process has and does not use; ``None`` if nobody knows.
+    """Return how many bytes of memory this process holds but does not use; ``None`` if that is unknown.
 
-    The C library counts as free as well what the system has back. And what Python takes past it counts as free here.
+    It is computed from what the process holds, because the C library also counts the pages that the system has back as
+    free. Memory that Python does not take from the C library counts as unused.
     """
     if _describe is None:
         return None

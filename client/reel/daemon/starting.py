@@ -147,7 +147,7 @@ class _Start:
             status = daemon.poll() if found is None else None
             if found is not None or status is not None or is_over:
                 return found, status
-            time.sleep(_STEP)
+            time.sleep(_STEP)  # another daemon may answer as well, or one that is too old to report that it is ready
 
     def _failure(self, what: str) -> NotRunning:
         """Return the error that says what happened, with the last line that was logged since the start."""

@@ -40,7 +40,7 @@ class Keeper:
     def keep(self, tool: Tool, sources: Iterable[Source], is_erased: Callable[[str], bool]) -> list[Problem]:
         """Keep the files of sources that are new or have changed; return those that could not be kept.
 
-        What has a conversation that was purged meanwhile, by anybody, is erased.
+        An original is erased if its conversation was purged meanwhile, by this program or another one.
 
         Args:
             tool: the tool.

@@ -85,7 +85,7 @@ def retention(services: Services, call: Call, given: params.Retention) -> Deferr
 
 
 def purged(services: Services, _call: Call, asked: params.Gone) -> Deferred:
-    """Tell which agents were purged, by anybody."""
+    """List the agents that any client has purged."""
 
     async def run() -> Result:
         return {"purged": await services.store.read(those_purged, Texts(asked.ids))}

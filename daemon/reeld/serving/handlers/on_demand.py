@@ -56,7 +56,7 @@ def retention(services: Services, call: Call, asked: params.Retention) -> Deferr
 
 
 def purged(services: Services, call: Call, asked: params.Gone) -> Deferred:
-    """Tell which agents were purged, by anybody."""
+    """List the agents that any client has purged."""
     from reeld.serving.handlers import erasing
 
     return erasing.purged(services, call, asked)
