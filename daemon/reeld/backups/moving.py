@@ -14,8 +14,9 @@ from reeld.locks import lock_database
 from reeld.startup import StartupError
 from reeld.store.connection import Error
 from reeld.store.copying import End, Tell, copy
+from reeld.store.opening import opening
 from reeld.store.room import MARGIN, require_room
-from reeld.store.schema import opening, prepare
+from reeld.store.schema import prepare
 
 
 def move(source: str, target: str, copied: Tell, compared: Tell) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from reeld.backups.remains import free_name, remove_second_names, workplace
 from reeld.locks import lock_database
 from reeld.startup import StartupError
 from reeld.store.backup import sync
-from reeld.store.schema import MIGRATIONS, migrate, opening, require_ours
+from reeld.store.opening import opening
+from reeld.store.schema import MIGRATIONS, migrate, require_ours
 from reeld.verify.file import Tell, check, open_unchanged
 from reeld.verify.rows import Report
 

@@ -30,7 +30,7 @@ from reeld.answer import Answer
 from reeld.poller import Poller
 from reeld.store.bridge import AsyncioBridge
 from reeld.store.connection import uri_of
-from reeld.store.schema import open_regular
+from reeld.store.opening import open_regular
 from reeld.store.wal_copies import WalCopies
 
 logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # it would log each of its calls

@@ -18,9 +18,10 @@ from reeld.store.connection_thread import ConnectionThread, open_database
 from reeld.store.copying import require_whole
 from reeld.store.engine import READERS, Engine
 from reeld.store.erasing_backups import finish_in_backups
+from reeld.store.opening import opening
 from reeld.store.pace import Pace
 from reeld.store.presence import Held, Presence
-from reeld.store.schema import opening, prepare, prepare_copier, prepare_reader
+from reeld.store.schema import prepare, prepare_copier, prepare_reader
 from reeld.store.sweep import Ground, open_descriptor, open_guard
 from reeld.store.traces import Recovered, recover
 from reeld.store.transactions import EventWriter

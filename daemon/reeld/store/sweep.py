@@ -20,9 +20,9 @@ from reel.base.errors import Storage
 from reel.base.light_typing import NamedTuple
 from reeld.store.connection import uri_of
 from reeld.store.image import Image
+from reeld.store.opening import open_regular
 from reeld.store.pages import DamagedPageError
 from reeld.store.presence import sync_descriptor
-from reeld.store.schema import open_regular
 from reeld.store.wal import checkpoint, truncate_wal, written_pages
 
 _MODE = 0o600

@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from reel.base.errors import Storage
 from reeld.store.connection import uri_of
-from reeld.store.schema import MIGRATIONS, VERSION, migrate, open_regular, opening, require_ours
+from reeld.store.opening import open_regular, opening
+from reeld.store.schema import MIGRATIONS, VERSION, migrate, require_ours
 from reeld.verify.logs import LogChecker
 from reeld.verify.rows import Report
 from reeld.verify.sqlite import check_file
