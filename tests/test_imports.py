@@ -379,7 +379,6 @@ def test_integrations_do_not_know_each_other() -> None:
         "naming",
         "new_items",
         "newest",
-        "posted",
         "results_first",
         "unchanged",
     )

@@ -215,7 +215,9 @@ def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, se
     first = agent_of(daemon, session, *(words(f"a{number}") for number in range(4)), **window)
     for number in range(3):
         first(f"q{number}")
-    assert _MADE[-1]._posted._posted is not None
+    connection = _MADE[-1]._worker._client._connection
+    assert connection is not None
+    assert connection.has_left
     first.state.set("mood", "glad")
     first("q3")
 

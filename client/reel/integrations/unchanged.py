@@ -34,8 +34,18 @@ def after_own_command(
         known: its fingerprint before the command; ``None`` if it had none.
         events: how many events the command has written.
     """
+    expected = after_events(known, events)
+    return expected if is_unchanged(client, server, agent, expected) else None
+
+
+def after_events(known: Fingerprint | None, events: int) -> Fingerprint | None:
+    """Return the fingerprint of an agent after so many more events, if nothing else happens to it.
+
+    Args:
+        known: its fingerprint before; ``None`` if it had none.
+        events: their number.
+    """
     if known is None:
         return None
     of_any, of_agent = known
-    expected = of_any, of_agent + 2 * events  # the daemon counts them before and after the commit
-    return expected if is_unchanged(client, server, agent, expected) else None
+    return of_any, of_agent + 2 * events  # the daemon counts them before and after the commit

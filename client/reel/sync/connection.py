@@ -7,7 +7,7 @@ import math
 import time
 from contextlib import suppress
 
-from reel.base.errors import ParseError, from_wire
+from reel.base.errors import ParseError, ReelError, from_wire
 from reel.base.light_typing import TYPE_CHECKING
 from reel.daemon.peer import connect_within, require_trusted
 from reel.requests import greeting
@@ -110,6 +110,8 @@ class Connection:
         self._number = 0
         # What the socket has not taken of the newest request of ``post``.
         self._unsent = b""
+        # The id of a request whose result nobody waits for, until it has arrived; 0 for none.
+        self._left = 0
         # Whether the socket has a time limit.
         self._is_limited = False
         # The daemon's ``hello``; ``None`` before the greeting.
@@ -131,12 +133,19 @@ class Connection:
             return False
         try:
             self._limit(0.0)
+            while self._left:
+                self._result_in(self._read(0.0))
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return True
-        except OSError:
+        except (OSError, EOFError, ReelError):
             pass
         return False
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the result of a request that nobody waits for has not arrived."""
+        return self._left > 0
 
     def fingerprint(self, agent: str) -> Fingerprint | None:
         """Return the numbers that change with an agent of this id; ``None`` if they cannot be read here."""
@@ -191,6 +200,13 @@ class Connection:
             self.send(unsent, deadline)
         return self._awaited(deadline)
 
+    def leave(self, deadline: Deadline) -> None:
+        """Send the rest of the request that was posted, whose result nobody waits for; raise as :meth:`post` does."""
+        unsent, self._unsent = self._unsent, b""
+        if unsent:
+            self.send(unsent, deadline)
+        self._left = self._number
+
     def answer_at_once(self) -> dict[str, Any] | None:
         """Return the result of the request that was posted whole; ``None`` if it has not arrived."""
         try:
@@ -216,6 +232,9 @@ class Connection:
     def _result_in(self, responses: list[Response]) -> dict[str, Any] | None:
         """Return the result of the newest request, if it is there; raise its error."""
         for response in responses:
+            if response.id == self._left:
+                self._left = 0
+                continue
             if response.id not in (self._number, None):
                 continue
             if response.error is not None:

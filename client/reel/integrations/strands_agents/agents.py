@@ -18,9 +18,7 @@ from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
-from reel.integrations.posted import Posted
 from reel.integrations.strands_agents.known_values import KnownValues, text_of, values_of
-from reel.replies import Added
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client
 
@@ -117,7 +115,6 @@ def write_agent(
     given: SessionAgent,
     before: Mapping[str, str] | None,
     stored: KnownValues,
-    posted: Posted,
     *,
     create: bool,
 ) -> None:
@@ -133,7 +130,6 @@ def write_agent(
         before: the state that this process has read or stored last, as :func:`texts_of` returns it; ``None`` if it has
             done neither. What others have set since stays.
         stored: what is stored.
-        posted: what was sent, and is not waited for.
         create: whether the framework creates it; a conversation that others have begun goes on.
 
     Raises:
@@ -157,14 +153,11 @@ def write_agent(
     if changes:
         new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
         command = requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
-
-        def note(added: Added) -> None:
-            stored.note(client, agent.name, added, changes)
-
-        if not create and [*changes] == [_AGENT] and _without_count(record) == _without_count(made):
-            posted.post(client, command, note)
+        is_only_count = not create and [*changes] == [_AGENT] and _without_count(record) == _without_count(made)
+        if is_only_count and client.post(command):
+            stored.note_posted(agent.name, {_AGENT: text_of(record)})
         else:
-            note(client.call(command))
+            stored.note(client, agent.name, client.call(command), changes)
 
 
 def _without_count(record: Any) -> Any:

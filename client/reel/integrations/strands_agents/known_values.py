@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reel import requests
 from reel.base.light_typing import NamedTuple
 from reel.integrations.newest import Newest
-from reel.integrations.unchanged import after_own_command, is_unchanged
+from reel.integrations.unchanged import after_events, after_own_command, is_unchanged
 
 if TYPE_CHECKING:
     from reel.replies import Added, AddedItems
@@ -67,6 +67,18 @@ class KnownValues:
         fingerprint = after_own_command(client, known.server, known.agent, known.fingerprint, events)
         texts = {key: text for key, text in {**known.texts, **changes}.items() if text is not None}
         self._keep(name, known._replace(fingerprint=fingerprint, texts=texts))
+
+    def note_posted(self, name: str, changes: Mapping[str, str]) -> None:
+        """Note a command of one event that this program has posted; if it is not carried out, the values are read.
+
+        Args:
+            name: the agent's name.
+            changes: the values that it sets, as texts.
+        """
+        known = self._known.get(name)
+        if known is not None:
+            fingerprint = after_events(known.fingerprint, 1)
+            self._keep(name, known._replace(fingerprint=fingerprint, texts={**known.texts, **changes}))
 
     def _keep(self, name: str, known: _Known) -> None:
         if sum(map(len, known.texts.values())) > _LARGEST:

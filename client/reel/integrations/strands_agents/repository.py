@@ -23,7 +23,6 @@ from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.naming import Named, named
 from reel.integrations.newest import Newest
-from reel.integrations.posted import Posted
 from reel.integrations.strands_agents import agents
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
@@ -69,8 +68,6 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._states = Newest[str, dict[str, str]](_MOST_STATES)
         # What is stored of it now, as far as that is known.
         self._stored = KnownValues(_MOST_STATES)
-        # The newest command, if it was not waited for.
-        self._posted = Posted()
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -135,7 +132,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             except NotFound:
                 return
             if agents.read_agent(client, agent.name) is None:
-                agents.write_agent(client, agent, session_agent, {}, self._stored, self._posted, create=True)
+                agents.write_agent(client, agent, session_agent, {}, self._stored, create=True)
 
         self._run(adopt)
 
@@ -225,12 +222,11 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def close(self) -> None:
         """Close the connection to the daemon; the next call opens another."""
-        self._worker.run_here(self._posted.close)
+        self._worker.close()
 
     def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
         known = {} if create else self._states.get(agent.name)
-        stored, posted = self._stored, self._posted
-        self._run(lambda client: agents.write_agent(client, agent, given, known, stored, posted, create=create))
+        self._run(lambda client: agents.write_agent(client, agent, given, known, self._stored, create=create))
         self._remember(agent.name, given)
 
     def _remember(self, name: str, found: SessionAgent) -> None:
@@ -253,7 +249,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def _run(self, work: Callable[[Client], R]) -> R:
         with _as_theirs():
-            return self._worker.run_here(lambda client: self._posted.run(client, work))
+            return self._worker.run_here(work)
 
 
 @contextmanager
