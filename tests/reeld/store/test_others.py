@@ -47,6 +47,7 @@ async def test_everything_is_told_in_the_order_of_ids() -> None:
         async with open_store(url) as store, open_store(url) as other, anyio.create_task_group() as tasks:
             for row in range(1, 32):
                 await commit(store, made(row)._replace(keys=[key("taken", row)] if row == 1 else []))
+            await other.writer.look()
             # The ids of own events, and 0 whenever others have written.
             told: list[int] = []
             refused: list[Outcome] = []
