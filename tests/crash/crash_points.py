@@ -22,8 +22,8 @@ from reeld.serving import outbox
 from reeld.store import checkpoints, connection_thread, eraser, image, pace, schema, transactions, wal, writer
 from tests.forkserver import Order, serve, write_to
 
-# Pages between two checkpoints: few, so that there are many.
-CHECKPOINT_EVERY = 200
+# Commits between two checkpoints: few, so that there are many.
+CHECKPOINT_EVERY = 50
 # The size in bytes from which the WAL restarts after a checkpoint: small, so that this happens too.
 LARGE = 1 << 19
 # Commits in the connection's thread before the first one in the event loop's: few, so that there are many of both. No
@@ -181,7 +181,7 @@ def install(path: str, *, later: bool) -> None:
             self.set_trace_callback(points.statement)
 
     connection_thread._FunctionRunner = Connection  # type: ignore[misc]
-    checkpoints._EVERY = CHECKPOINT_EVERY
+    checkpoints._COMMITS = CHECKPOINT_EVERY
     checkpoints._LARGE = LARGE
     pace._PROOF, pace._FAST, pace._SLOW, pace._STOP = PROOF, _NEVER, _NEVER, _NEVER
     app._MAINTENANCE_EVERY = TIDY_EVERY

@@ -12,14 +12,12 @@ from reeld.store.wal import checkpoint, lengthen_wal, restart_wal, wal_readers
 
 log = logging.getLogger(__name__)
 
-# Pages between two checkpoints; the WAL stays at a few megabytes. Commits write many pages again and again, which are
-# copied once. Those of rows are new: to copy more of them at once gains nothing, and holds up others for longer.
-_EVERY, _OF_ROWS = 1000, 250
+# Commits between two checkpoints, and bytes of rows; the WAL stays at a few megabytes. Commits write many pages again
+# and again, which are copied once. Those of rows are new: to copy more of them at once gains nothing, and holds up
+# others for longer.
+_COMMITS, _OF_ROWS = 250, 1 << 20
 # Commits before the WAL is lengthened by a step: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
-# Pages that a commit writes besides those of its rows: of the table of agents and of the indexes.
-_PAGES_OF_A_COMMIT = 4
-_PAGE = 4096
 # Bytes of a row besides its texts, including its index entries.
 _ROW = 128
 # Overlapping readers prevent the WAL from being overwritten. From half of this size in bytes on, commits wait for the
@@ -45,36 +43,35 @@ class Checkpoints:
         self._database = database
         self._presence = presence
         self._housekeeping = housekeeping
-        # An estimate of the pages that were written since the last checkpoint, and of those of rows among them.
-        self.pages = self._of_rows = 0
+        # The commits since the last checkpoint, and an estimate of the bytes of their rows.
+        self.commits = self._of_rows = 0
         # How many commits there were since the WAL was lengthened by a step.
-        self._commits = 0
+        self._unlengthened = 0
         # Whether the WAL has yet to be lengthened.
         self._is_short = bool(presence.paths)
         self._large = _LARGE
 
     def note(self, events: int, size: int) -> None:
         """Note a commit of so many events, with so many characters."""
-        self._commits += 1
-        of_rows = (events * _ROW + size) // _PAGE
-        self._of_rows += of_rows
-        self.pages += _PAGES_OF_A_COMMIT + of_rows
+        self._unlengthened += 1
+        self.commits += 1
+        self._of_rows += events * _ROW + size
 
     @property
     def is_due(self) -> bool:
         """Whether there is anything to do before the next commit."""
-        return self._is_full or (self._is_short and self._commits >= _IN_USE)
+        return self._is_full or (self._is_short and self._unlengthened >= _IN_USE)
 
     @property
     def _is_full(self) -> bool:
-        return self.pages >= _EVERY or self._of_rows >= _OF_ROWS
+        return self.commits >= _COMMITS or self._of_rows >= _OF_ROWS
 
     async def do_what_is_due(self) -> None:
         """Do it, unless a file is displaced: see :meth:`reeld.store.displacement.Displacement.watch`."""
         if not self.is_due or self._presence.look() is not None:
             return
-        if self._is_short and self._commits >= _IN_USE:
-            self._commits = 0
+        if self._is_short and self._unlengthened >= _IN_USE:
+            self._unlengthened = 0
             lengthen = partial(lengthen_wal, wal=self._presence.paths[WAL])
             self._is_short = await self._database.run(lengthen)
         if self._is_full:
@@ -82,12 +79,12 @@ class Checkpoints:
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""
-        self.pages = self._of_rows = 0
+        self.commits = self._of_rows = 0
         if self._presence.paths:
             await self._housekeeping.attempt("checkpoint", self._copy_wal)
 
     async def _copy_wal(self) -> None:
-        size = (await self._database.run(checkpoint)).frames * _PAGE
+        size = (await self._database.run(checkpoint)).size
         if size < self._large // 2:  # it has been overwritten from its beginning since
             self._large = _LARGE
         elif size < self._large:

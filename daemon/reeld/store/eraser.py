@@ -39,8 +39,8 @@ _TRIES = 100
 _EARNED = 10
 # Seconds for which others have the processor between two moments of clearing pages.
 _REST = 0.005
-# Pages of the WAL from which on free pages stay in the file: a reader keeps the WAL from being overwritten.
-_LONG_WAL = 4096
+# Bytes of the WAL from which on free pages stay in the file: a reader keeps the WAL from being overwritten.
+_LONG_WAL = 16 << 20
 _IN_THE_INDEX = "the search index still has traces of what was erased"
 _LATER = "it is completed as soon as that is possible; see reel status"
 
@@ -256,7 +256,7 @@ class Eraser:
     async def _give_back_room(self) -> None:
         try:
             while await self._database.run(give_back_room):
-                if (await self._database.run(checkpoint)).frames > _LONG_WAL:
+                if (await self._database.run(checkpoint)).size > _LONG_WAL:
                     return
         except sqlite3.Error as error:
             log.warning("free pages stay in the file, and are used again: %s", error)

@@ -271,8 +271,13 @@ _TIMES = 3
 # What a power cut may lose: nothing that was acknowledged (full), or the commits since the last checkpoint (normal).
 FULL, NORMAL = DURABILITIES = ("full", "normal")
 
+# Bytes of a page of a new file; one of an older version has 4096, SQLite's default. A row of a message has 1 to 2 kB,
+# so such pages are a third empty: 39 MB of Claude Code's history take 59 MB with them, 46 with these, and 43 with those
+# of 16384, with which a lone add takes a fifth longer.
+PAGE_SIZE = 8192
 _WRITER_PRAGMAS = (
-    "auto_vacuum = INCREMENTAL",  # first, because it has no effect once the file is in WAL mode
+    f"page_size = {PAGE_SIZE}",  # the first two have no effect once the file is in WAL mode
+    "auto_vacuum = INCREMENTAL",
     "journal_mode = WAL",
     "foreign_keys = ON",
     "recursive_triggers = ON",  # otherwise REPLACE would delete rows without firing the trigger

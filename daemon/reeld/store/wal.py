@@ -22,8 +22,8 @@ _LOCKS = _PROC / "locks"
 # A reader locks one of these bytes of the ``-shm`` while its transaction is open, and every process the next byte while
 # it has the file open (SQLite's wal.c and os_unix.c). Adjacent locks are listed as one.
 _READ, _OPEN = range(123, 128), range(128, 129)
-# The size of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
-_LENGTH = 5_600_000
+# The frames of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
+_FRAMES = 1_360
 # As many bytes are appended at once, while commits wait.
 _ZEROS = bytes(1 << 20)
 # What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
@@ -39,10 +39,11 @@ own_processes: set[int] = set()
 
 
 class Wal(NamedTuple):
-    """The number of frames in the WAL, and how many of them are not checkpointed yet."""
+    """The number of frames in the WAL, how many of them are not checkpointed yet, and the bytes of their pages."""
 
     frames: int
     left: int
+    size: int
 
 
 def checkpoint(connection: sqlite3.Connection) -> Wal:
@@ -52,7 +53,13 @@ def checkpoint(connection: sqlite3.Connection) -> Wal:
     commit overwrites it from its beginning if all of it has been copied and nobody reads it.
     """
     _busy, frames, done = _run(connection, "PASSIVE")
-    return Wal(frames, frames - done)
+    return Wal(frames, frames - done, frames * page_size(connection))
+
+
+def page_size(connection: sqlite3.Connection) -> int:
+    """Return how many bytes a page of the file has: 8192, or 4096 if an older version made it."""
+    (found,) = connection.execute("PRAGMA main.page_size").fetchone()
+    return int(found)
 
 
 def _run(connection: sqlite3.Connection, mode: str) -> tuple[int, int, int]:
@@ -147,14 +154,15 @@ def lengthen_wal(connection: sqlite3.Connection, wal: str) -> bool:
     """
     with suppress(OSError, sqlite3.Error, MemoryError):
         (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
-        if synchronous < _FULL or free_room(wal) < _LENGTH + MARGIN:
+        length = _FRAMES * (FRAME_SIZE + page_size(connection))
+        if synchronous < _FULL or free_room(wal) < length + MARGIN:
             return False
         with _without_waiting(connection):
             connection.execute("BEGIN IMMEDIATE")
         try:
             descriptor = os.open(wal, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                return _append_zeros(descriptor)
+                return _append_zeros(descriptor, length)
             finally:
                 os.close(descriptor)
         finally:
@@ -162,9 +170,9 @@ def lengthen_wal(connection: sqlite3.Connection, wal: str) -> bool:
     return False
 
 
-def _append_zeros(descriptor: int) -> bool:
+def _append_zeros(descriptor: int, length: int) -> bool:
     at = size = os.fstat(descriptor).st_size
-    end = min(size + len(_ZEROS), _LENGTH)
+    end = min(size + len(_ZEROS), length)
     try:
         while at < end:
             at += os.pwrite(descriptor, _ZEROS[: end - at], at)
@@ -172,7 +180,7 @@ def _append_zeros(descriptor: int) -> bool:
     except OSError:
         os.ftruncate(descriptor, size)  # the file may need the room: its owner's quota is no part of what is free
         raise
-    return end < _LENGTH
+    return end < length
 
 
 def written_pages(wal: str) -> set[int]:

@@ -292,7 +292,7 @@ class Writer:
         The first one after a checkpoint may not: it begins the WAL again, which takes a second sync.
         """
         is_fast = self._pace is not None and self._pace.is_fast()
-        return is_fast and self._checkpoints.pages > 0 and self._database.is_idle and are_small(transactions)
+        return is_fast and self._checkpoints.commits > 0 and self._database.is_idle and are_small(transactions)
 
     def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
         """Settle a commit, and begin the next one; a bug is raised by the task."""

@@ -126,9 +126,9 @@ def query(path: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def spoil(path: str, page: int, at: int = 0) -> None:
-    """Write rubbish over a page of a file."""
+    """Write rubbish over a page of a file, whose header tells the size of its pages."""
     with Path(path).open("r+b") as file:
-        file.seek(4096 * (page - 1) + at)
+        file.seek(int.from_bytes(file.read(18)[16:]) * (page - 1) + at)
         file.write(b"\xa5" * 2000)
 
 

@@ -11,8 +11,10 @@ import pytest
 
 from reel.base.errors import Storage
 from reeld.store import checkpoints, wal
+from reeld.store.schema import PAGE_SIZE
 from reeld.store.store import Store
 from reeld.store.transactions import Outcome
+from reeld.store.wal_format import FRAME_SIZE
 from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import contents, event, made, pragma, query, said, size, write
@@ -29,19 +31,19 @@ def never_lengthened(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("never_lengthened")
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 20)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 4)
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
         await write(store, said(1, event(seq, content="x" * 4000)))
 
-    assert size(path + "-wal") < 40 * 4120 < size(path)
+    assert size(path + "-wal") < 20 * (FRAME_SIZE + PAGE_SIZE) < size(path)
 
 
 @pytest.mark.usefixtures("never_lengthened")
 async def test_the_wal_is_copied_after_so_much_text(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few long texts fill as many pages as many short ones."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 20)
+    monkeypatch.setattr(checkpoints, "_OF_ROWS", 80_000)
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 7):
@@ -55,35 +57,35 @@ async def test_the_wal_is_copied_after_fewer_pages_that_are_new(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages of rows count for more than those that each commit writes again."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 1 << 60)
-    monkeypatch.setattr(checkpoints, "_OF_ROWS", 20)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 1 << 60)
+    monkeypatch.setattr(checkpoints, "_OF_ROWS", 80_000)
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
         await write(store, said(1, event(seq, content="x" * 4000)))
 
-    assert size(path + "-wal") < 600_000
+    assert size(path + "-wal") < 1_000_000
 
 
 async def test_a_checkpoint_lets_those_who_wait_pass(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting transactions are committed before the checkpoint that is due; later ones wait for it."""
     await write(store, made(1))
     await store.writer.checkpoint()
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
-    pages: list[int] = []
+    monkeypatch.setattr(checkpoints, "_COMMITS", 1)
+    commits: list[int] = []
     over = anyio.Event()
 
     def settle(_: Outcome) -> None:
-        pages.append(store.writer._checkpoints.pages)
-        if len(pages) < 4:
-            store.writer.submit(said(1, event(1 + len(pages))), settle)
+        commits.append(store.writer._checkpoints.commits)
+        if len(commits) < 4:
+            store.writer.submit(said(1, event(1 + len(commits))), settle)
         else:
             over.set()
 
     store.writer.submit(said(1, event(1)), settle)
     await over.wait()
 
-    assert [1, 2, 1, 2] == [count // checkpoints._PAGES_OF_A_COMMIT for count in pages]
+    assert [1, 2, 1, 2] == commits
 
 
 async def test_a_checkpoint_that_is_due_of_a_displaced_file(
@@ -95,7 +97,7 @@ async def test_a_checkpoint_that_is_due_of_a_displaced_file(
     await write(store, said(1, event(2, content="x" * 20_000)))
     before = contents(path)
     exchange(Path(f"{path}-wal"))
-    monkeypatch.setattr(checkpoints, "_EVERY", 1)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 1)
     (refused,) = await write(store, said(1, event(3)))
 
     assert isinstance(refused, Storage)
@@ -134,7 +136,7 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If readers never pause, the writer waits for the present ones, and the WAL is reused."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 20)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 4)
     monkeypatch.setattr(checkpoints, "_LARGE", 1 << 20)
     store.writer._checkpoints._large = 1 << 20
     await write(store, made(1))
@@ -152,7 +154,7 @@ async def test_commits_wait_briefly_before_they_wait_long(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A WAL that overlapping readers keep is overwritten before it is so large that commits wait long for them."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 20)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 4)
     monkeypatch.setattr(checkpoints, "_LARGE", 2 << 20)
     # The readers of this test may take longer than our own, on a busy machine; nothing is gained by a long wait.
     monkeypatch.setattr(checkpoints, "_GLANCE", 60_000)
@@ -173,7 +175,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under constant load, with checks and long walks all the time, the WAL stays as small."""
-    monkeypatch.setattr(checkpoints, "_EVERY", 20)
+    monkeypatch.setattr(checkpoints, "_COMMITS", 4)
     monkeypatch.setattr(checkpoints, "_LARGE", 1 << 20)
     store.writer._checkpoints._large = 1 << 20
     await write(store, made(1, *(event(seq) for seq in range(2, 500))))
@@ -247,10 +249,11 @@ async def test_a_wal_is_lengthened_once_it_is_in_use(store: Store, path: str) ->
     for seq in range(checkpoints._IN_USE, 250):
         await write(store, said(1, event(seq)))
         sizes.append(size(f"{path}-wal"))
-    steps = wal._LENGTH // len(wal._ZEROS) + 2
+    length = wal._FRAMES * (FRAME_SIZE + PAGE_SIZE)
+    steps = length // len(wal._ZEROS) + 2
 
     assert before < len(wal._ZEROS)
-    assert {wal._LENGTH} == set(sizes[steps * checkpoints._IN_USE :])
+    assert {length} == set(sizes[steps * checkpoints._IN_USE :])
     assert 249 == query(path, "SELECT count(*) FROM events")[0][0]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reeld.store import wal
-from reeld.store.schema import NORMAL, prepare
+from reeld.store.schema import NORMAL, PAGE_SIZE, prepare
 from reeld.store.wal import (
     checkpoint,
     lengthen_wal,
@@ -22,6 +22,7 @@ from reeld.store.wal import (
     wal_readers,
     written_pages,
 )
+from reeld.store.wal_format import FRAME_SIZE
 from tests.other_process import other_process
 
 pytestmark = pytest.mark.file
@@ -117,7 +118,7 @@ def test_zeros_behind_a_wal_mean_nothing(path: str, tmp_path: Path, is_empty: bo
             found = recovered.execute("SELECT number FROM later").fetchall()
             health = recovered.execute("PRAGMA integrity_check").fetchall()
 
-    assert (wal._LENGTH, before) == (long, after)
+    assert (wal._FRAMES * (FRAME_SIZE + PAGE_SIZE), before) == (long, after)
     assert ([(7,)], [("ok",)]) == (found, health)
 
 
@@ -134,14 +135,14 @@ def test_a_wal_is_lengthened_by_a_step(path: str) -> None:
 
 def test_a_long_wal_is_not_lengthened(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A WAL that is as long already stays as it is, to the byte."""
-    monkeypatch.setattr(wal, "_LENGTH", 4096)
+    monkeypatch.setattr(wal, "_FRAMES", 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         before = Path(f"{path}-wal").read_bytes()
         is_short = lengthen_wal(connection, f"{path}-wal")
 
         assert not is_short
-        assert 4096 < len(before)
+        assert FRAME_SIZE + PAGE_SIZE < len(before)
         assert before == Path(f"{path}-wal").read_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reeld.store.schema import PAGE_SIZE
 from tests.reeld.store.making import seal, unguarded
 
 
@@ -35,7 +36,7 @@ def lose_from_index(path: str, index: str, statement: str) -> None:
         connection.execute("PRAGMA writable_schema = RESET")
 
 
-def break_overflow(path: str, letter: bytes, page: int = 4096) -> None:
+def break_overflow(path: str, letter: bytes, page: int = PAGE_SIZE) -> None:
     """Make a long text of one letter unreadable: its pages refer to one that does not exist."""
     file = Path(path)
     stored = file.read_bytes()

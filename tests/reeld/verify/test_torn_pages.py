@@ -45,7 +45,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     """The content of a sound file in which every tree has inner pages, and the pages of each tree."""
     path = str(tmp_path_factory.mktemp("sound") / "reel.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(f"PRAGMA page_size = {SIZE}")
+        for pragma in (f"page_size = {SIZE}", "auto_vacuum = INCREMENTAL", "journal_mode = WAL"):
+            connection.execute(f"PRAGMA {pragma}")
         prepare(connection, path)
         connection.execute("BEGIN")
         rows = Rows(connection)
