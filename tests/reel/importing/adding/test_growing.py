@@ -124,6 +124,24 @@ def _gemini_cli(root: Path, ident: str) -> None:
     made.write(root / "session-s.jsonl")
 
 
+def _gemini_cli_early(root: Path, ident: str) -> Iterator[object]:
+    """Write a session that is resumed, and gets a prompt before it is loaded: it goes on in two files."""
+    first, later = GeminiLines(ident).user("x1", "<session_context>").user("u1", "List"), GeminiLines(ident)
+    first.answer("a1", "One.").user("u2", "Again").message("error", "n1", "Slow").answer("a2", "So")
+    later.user("x1", "<session_context>").user("u3", "Early").answer("a3", "I look.")
+    end = GeminiLines(ident).message("gemini", "a2", "So", toolCalls=[made_call("c1", "x")])
+    end.user("r1", [part("ls", "c1", output="x")]).answer("a4", "Two.")
+    for record in (first.records[-1], *end.records[:2]):  # a result that was seen in its answer keeps the time of that
+        record["timestamp"] = "2026-08-01T10:00:10.000Z"
+    parts = [(first, first.lines()), (later, later.lines()), (first, end.lines()[1:])]
+    for number, (made, line) in enumerate((made, line) for made, lines in parts for line in lines):
+        path = root / f"session-{'first' if made is first else 'later'}.jsonl"
+        with path.open("a") as file:
+            file.write(line)
+        os.utime(path, (1_785_000_000 + number, 1_785_000_000 + number))
+        yield line
+
+
 def _pi(root: Path, ident: str) -> None:
     thought = {"type": "thinking", "thinking": "Hm", "thinkingSignature": "sig"}
     calls = [{"type": "toolCall", "id": f"c{number}", "name": "read", "arguments": {}} for number in range(2)]
@@ -268,6 +286,7 @@ STORIES: dict[str, tuple[str, Story]] = {
     "claude-code-every": ("claude-code", _line_by_line("s.jsonl", _claude_samples)),
     "codex": ("codex", _line_by_line("*.jsonl", _codex)),
     "gemini-cli": ("gemini-cli", _line_by_line("*.jsonl", _gemini_cli)),
+    "gemini-cli-early": ("gemini-cli", _gemini_cli_early),
     "pi": ("pi", _line_by_line("s.jsonl", _pi)),
     "qwen-code": ("qwen-code", _line_by_line("projects/*/chats/s.jsonl", _qwen_code)),
     "copilot-cli": ("copilot-cli", _line_by_line("s/events.jsonl", _copilot_cli)),
@@ -331,6 +350,20 @@ def test_a_history_that_grows(name: str, client: Client, tmp_path: Path) -> None
 
     assert fresh == watched
     assert {} != watched
+
+
+def test_a_session_in_two_files(client: Client, tmp_path: Path) -> None:
+    """What is in either file is in the log; the conversation is that of the file that was written last."""
+    for _ in _gemini_cli_early(tmp_path, "twice"):
+        pass
+    watch = Import(client, "gemini-cli", tmp_path, tmp_path / "seen")
+    watch.look()
+
+    events = [*client.iter_history("gemini-cli/twice")]
+    refs = [record["ref"] for record in client.iter_conversation("gemini-cli/twice")]
+    watch.purge("gemini-cli/twice")
+    assert {"List", "Again", "Early", "I look.", "Two."} <= {event["content"] for event in events}
+    assert ["x1", "u1", "a1", "u2", "a2/c1", "result/c1", "a4"] == refs
 
 
 @pytest.mark.parametrize("name", ["opencode", "crush", "vscode-chat", "kimi-code"])

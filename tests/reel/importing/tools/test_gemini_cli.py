@@ -1,6 +1,7 @@
 """Reading the sessions of Gemini CLI."""
 
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,43 @@ def test_the_same_list_again(tmp_path: Path) -> None:
     )
 
 
+def test_calls_after_a_note(tmp_path: Path) -> None:
+    """Calls that are recorded apart from their answer, because a note came between, are in it once a list says so."""
+    made = Lines().user("u1", "Hi").answer("a1", "I look.").message("info", "n1", "Slow")
+    made.answer("b1", "", toolCalls=[made_call("c1", "x")]).user("r1", [part("ls", "c1", output="x")])
+    call = {"functionCall": {"id": "c1", "name": "ls", "args": {"path": "."}}}
+    listed = Lines().user("u1", [{"text": "Hi"}]).answer("a1", [{"text": "I look."}, call])
+    told = words(made.replaced(listed.user("r1", [part("ls", "c1", output="x")])).answer("a2", "Done"), tmp_path)
+
+    assert ["user:u1", "assistant:a1", "note:n1", "assistant:b1/c1", "tool:result/c1"] == told[:5]
+    assert ["back:u1", "assistant:a1+a1/c1"] == told[5:7]
+    assert told[7].startswith("tool:result/c1@")
+    assert ["assistant:a2"] == told[8:]
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_an_answer_that_goes_on_after_a_note(tmp_path: Path, *, is_listed: bool) -> None:
+    """A note is not in the conversation: the answer before it is still the last one."""
+    made = Lines().user("u1", "Hi").answer("a1", "I look.").message("info", "n1", "Slow")
+    if is_listed:
+        made.replaced(Lines().user("u1", "Hi").answer("a1", "I look."))
+    told = words(made.answer("a1", "I look.", toolCalls=[made_call("c1", "x")]), tmp_path)
+
+    assert ["user:u1", "assistant:a1", "note:n1", "back:u1", "assistant:a1+a1/c1", "tool:result/c1"] == told
+
+
+def test_results_of_parallel_calls_in_each(tmp_path: Path) -> None:
+    """Once a session is resumed, each of some calls has the results of all: its own one counts."""
+    results = [part("ls", "c1", output="x"), part("ls", "c2", output="y")]
+    calls = [made_call(call_id, result=results) for call_id in ("c1", "c2")]
+    steps = read(Lines().user("u1", "Hi").answer("a1", "", toolCalls=calls), tmp_path)
+
+    (said,) = [step for step in steps if isinstance(step, Said) and step.role == "tool"]
+    assert [("c1", "x"), ("c2", "y")] == [
+        (block["tool_call_id"], block["content"]) for part in said.parts for block in part.blocks
+    ]
+
+
 def test_a_shorter_list_and_other_results(tmp_path: Path) -> None:
     """A list that ends earlier is a step back; a result that was replaced is said again after its call."""
     made = Lines().user("u1", "Hi").answer("a1", "", toolCalls=[made_call("c1", "long")]).user("u2", "No")
@@ -248,15 +286,15 @@ def test_a_session_without_a_prompt(tmp_path: Path) -> None:
 
 
 def test_what_is_found(tmp_path: Path) -> None:
-    """Sessions of all projects are found, with the directory of each; a copied or migrated one is found once."""
+    """Sessions of all projects are found, with the directory of each; of one in several files, the newest is last."""
     home = tmp_path / ".gemini"
     hashed = sha256(b"/home/me/deck").hexdigest()
     (home / "tmp/deck").mkdir(parents=True)
     (home / "tmp/deck/.project_root").write_text("/home/me/deck\n")
     (home / "projects.json").write_text(json.dumps({"projects": {"/home/me/deck": "deck", "/home/me/tape": "tape"}}))
     names = [f"{hashed}/chats/session-1.json", "deck/chats/session-1.json", "deck/chats/session-1.jsonl"]
-    for name in names:
-        Lines("one").write(home / "tmp" / name)
+    for time, name in enumerate(names):
+        os.utime(Lines("one").write(home / "tmp" / name), (9 - time, 9 - time))
     Lines("two", kind="subagent").write(home / "tmp/deck/chats/one/two.jsonl")
     Lines("three").write(home / "tmp/tape/chats/session-3.jsonl")
     Lines("four").write(home / "tmp/tape/chats/other.jsonl")
@@ -271,7 +309,9 @@ def test_what_is_found(tmp_path: Path) -> None:
         "gemini-cli/one/two": ("/home/me/deck", "gemini-cli/one"),
         "gemini-cli/three": ("/home/me/tape", None),
     } == {source.conversation: (source.about["cwd"], source.about.get("parent")) for source in found.sources}
-    assert found.sources[0].path == str(home / "tmp" / names[2])
+    assert [str(home / "tmp" / name) for name in (names[1], names[0], names[2])] == [
+        source.path for source in found.sources if source.conversation == "gemini-cli/one"
+    ]
     assert ["led", "session-5.jsonl"] == [Path(problem.path).name for problem in found.problems]
     assert TOOL.discover(home).sources == found.sources
     (hashed_one,) = TOOL.discover(home / "tmp" / names[0]).sources

@@ -11,13 +11,28 @@ from reel.importing.values import digest
 
 
 class _Entry(NamedTuple):
-    """A message of the conversation, or a note in it, and the ref of the last message by then."""
+    """A message of the conversation, or a note in it.
+
+    Args:
+        id: the record's id.
+        key: the identity of the message; of a note, that of the last message before it.
+        print: a hash of the message's content; empty for a note.
+        ref: the ref of the last message by then.
+        is_context: whether the tool writes the message at the beginning of each session.
+        ends: the suffixes of the refs of its parts.
+    """
 
     id: str
     key: str
     print: str
     ref: str
-    is_context: bool
+    is_context: bool = False
+    ends: tuple[str, ...] = ()
+
+    def has(self, message: Message) -> bool:
+        """Return whether it is a message with everything that a record of it says; it may have more calls."""
+        is_same = (self.key, self.print) == (message.key, message.print)
+        return is_same and all(end in self.ends for end, _ in message.parts)
 
 
 class History:
@@ -42,19 +57,23 @@ class History:
         """The ref of the last message, or an empty string if the list has no messages."""
         return self._entries[-1].ref if self._entries else ""
 
+    @property
+    def _last_key(self) -> str:
+        return self._entries[-1].key if self._entries else ""
+
     def append(self, message: Message, line: int) -> Iterator[Step]:
         """Add a message at the end; if it is the last one already, replace that with its new content."""
         if message.role == "note":
-            self._append(_Entry(message.id, message.key, "", self.last, is_context=False))
+            self._entries.append(_Entry(message.id, self._last_key, "", self.last))
             yield kept_note(message.record, message.id, line)
             return
-        if self._entries and self._entries[-1].key == message.key:
+        while self._entries and self._last_key == message.key:  # notes after it as well
             self._cut(len(self._entries) - 1)
         yield from self._add(message, line)
 
     def knows(self, key: str) -> bool:
         """Return whether a message is in the conversation, but not the last one."""
-        return key in self._keys and self._entries[-1].key != key
+        return key in self._keys and self._last_key != key
 
     def rewind(self, to: str) -> None:
         """Drop a message and everything after it; everything if it does not exist."""
@@ -70,7 +89,7 @@ class History:
             places = [number for number in places if number not in contexts]
         same = 0
         for number, message in zip(places, messages, strict=False):
-            if (self._entries[number].key, self._entries[number].print) != (message.key, message.print):
+            if not self._entries[number].has(message):
                 break
             self._entries[number] = self._entries[number]._replace(id=message.id)
             same += 1
@@ -90,7 +109,9 @@ class History:
         again = self._again(message, before)
         parts = tuple(Part(_ref(message, end, again), blocks) for end, blocks in message.parts)
         said = Said(message.role, parts, message.metadata, message.sent, line)
-        self._append(_Entry(message.id, message.key, message.print, parts[-1].ref, message.is_context))
+        ends = tuple(end for end, _ in message.parts)
+        self._entries.append(_Entry(message.id, message.key, message.print, parts[-1].ref, message.is_context, ends))
+        self._keys.add(message.key)
         waiting, self._waiting = self._waiting, None
         if message.is_context and not self._tip and waiting is None:
             self._waiting = said
@@ -105,13 +126,9 @@ class History:
         if usage := _usage(message):
             yield Kept("usage", f"{message.id}/usage", None, usage, message.sent, line)
 
-    def _append(self, entry: _Entry) -> None:
-        self._entries.append(entry)
-        self._keys.add(entry.key)
-
     def _cut(self, length: int) -> None:
         """Drop all entries but the first ones."""
-        self._keys.difference_update(entry.key for entry in self._entries[length:])
+        self._keys.difference_update(entry.key for entry in self._entries[length:] if entry.print)
         del self._entries[length:]
 
     def _again(self, message: Message, before: str) -> str:

@@ -188,7 +188,8 @@ def _recorded_result(call: Json, reader: Parts) -> Json | None:
     if not results:
         failed = text_in(call, "status") == "error"
         return tool_result(call_id, shortest(others), failed=failed)
-    return {**results[0], "tool_call_id": call_id}
+    own = next((result for result in results if result["tool_call_id"] == call_id), results[0])
+    return {**own, "tool_call_id": call_id}
 
 
 def _split(parts: list[Any], place: str, reader: Parts) -> tuple[list[Json], list[Json]]:

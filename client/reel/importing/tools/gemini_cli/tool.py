@@ -8,7 +8,7 @@ from json import JSONDecodeError
 from pathlib import Path
 
 from reel.base.strict_json import Json
-from reel.importing.sources.discovery import each_read, one_of_each
+from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import Entry, JsonLines, Line, files_below, open_regular
 from reel.importing.sources.gemini_parts import Parts
 from reel.importing.sources.json_elements import MAX_ELEMENT
@@ -57,7 +57,10 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    """Find the sessions; for a session copied to another file, the file that continues it."""
+    """Find the sessions; of one that is in several files, the file that was written last comes last.
+
+    Gemini CLI goes on in another file if a prompt is sent while it loads a session, and leaves what it has migrated.
+    """
     problems: list[Problem] = []
     if (root / "tmp").is_dir():
         root /= "tmp"
@@ -71,10 +74,10 @@ def _discover(root: Path) -> Found:
         )
         read = partial(_source, chats=chats, projects=projects)
         sources += [source for _, source in each_read(entries, read, problems)]
-    return Found(one_of_each(sources, _goes_on), problems)
+    return Found(sorted(sources, key=_order), problems)
 
 
-def _goes_on(source: Source) -> tuple[bool, int]:
+def _order(source: Source) -> tuple[bool, int]:
     return source.path.endswith(_LINES), source.modified
 
 
