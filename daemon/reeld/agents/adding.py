@@ -20,7 +20,7 @@ from reeld.core.rows import CheckedRow
 from reeld.core.stage import NotInMemory, Reply, Stage
 from reeld.core.superseding import LookBack, has_results
 from reeld.core.validation import Altered, Expected
-from reeld.store import going_back, history, states, values
+from reeld.store import going_back, history, positions, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
@@ -267,7 +267,7 @@ async def _stands(store: Store, target: Target, seq: int) -> bool:
     if entry is None:
         return base is not None and seq <= base.seq and await store.tip_before(base, seq) is not None
     # What was cloned into the agent may have, at that seq, a message of another conversation.
-    own = await store.read_log(states.id_of, target.row, seq)
+    own = await store.read_log(positions.id_of, target.row, seq)
     return own is None or own == entry.id
 
 

@@ -10,7 +10,7 @@ from reeld.core.stage import Reply
 from reeld.core.state import info
 from reeld.protocol.params import Mark, Nothing, Restore
 from reeld.store import going_back
-from reeld.store.states import Position
+from reeld.store.positions import Position
 
 
 async def clear(work: Work, _: Nothing) -> Reply:

@@ -13,8 +13,8 @@ from reeld.core.events import Pack, data_of
 from reeld.store.checksums import AGENT, CONTENT, DATA, EVENT_COLUMNS, PARENT, SEQ, is_intact
 from reeld.store.connection import Connection
 from reeld.store.milestones import chain
+from reeld.store.positions import tip_before
 from reeld.store.spans import NEWEST
-from reeld.store.states import tip_before
 
 # How many messages are counted on the way from the tip.
 MOST_MESSAGES = 1000

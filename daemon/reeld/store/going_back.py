@@ -7,12 +7,13 @@ from reeld.core.conversation import Conversation, Takeover
 from reeld.core.events import data_of
 from reeld.core.reading import Reader
 from reeld.core.undo import Undone
-from reeld.store import queries, states
+from reeld.store import positions, queries
 from reeld.store.connection import Connection
 from reeld.store.history import lineage
+from reeld.store.positions import Position
 from reeld.store.pruned import is_gone
 from reeld.store.spans import NEWEST
-from reeld.store.states import Position, SqlLog
+from reeld.store.states import SqlLog
 
 _PLACE = "SELECT command, parent FROM events WHERE agent = ? AND seq = ?"
 _REWOUND = "SELECT parent, data_json FROM events WHERE agent = ? AND seq = ? AND kind = 'rewind'"
@@ -51,7 +52,7 @@ def goal(connection: Connection, row: int, at: int) -> Position:
     Raises:
         InvalidParams: as :func:`way_to`, or a program that keeps records in the log has pruned what it had there.
     """
-    to = states.kept_position(connection, row, at)
+    to = positions.kept_position(connection, row, at)
     require_there(connection, row, to.at)
     return to
 
@@ -112,7 +113,7 @@ def redo(connection: Connection, row: int, head: int, conversation: Conversation
     redone = queries.redo_target(connection, row, head)
     if redone is None:
         return None
-    to = states.kept_position(connection, row, redone.command)
+    to = positions.kept_position(connection, row, redone.command)
     # A program goes back to what it had right before the undo: that may be more than at the end of the command.
     require_there(connection, row, redone.undo - 1)
     return redone, Way(to, reader(connection).takeover(to.tip, conversation))

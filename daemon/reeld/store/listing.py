@@ -20,9 +20,9 @@ from reeld.protocol.params import Agents, State
 from reeld.store.connection import Connection, Numbers, Texts
 from reeld.store.directories import Directories
 from reeld.store.first_words import MOST_MESSAGES, first_words, stretches
+from reeld.store.positions import tip_of
 from reeld.store.queries import profile_of
 from reeld.store.short_names import STANDS_FOR, shortened
-from reeld.store.states import tip_of
 from reeld.store.values import values
 from reeld.store.waiting import waits_for
 

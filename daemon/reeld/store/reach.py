@@ -15,10 +15,10 @@ from reeld.store.affected import affected
 from reeld.store.connection import Connection, Numbers
 from reeld.store.history import lineage
 from reeld.store.plans import Plan
+from reeld.store.positions import position, tip_before, tip_of
 from reeld.store.queries import redo_target
 from reeld.store.schema import JUMPS
 from reeld.store.spans import NEWEST
-from reeld.store.states import position, tip_before, tip_of
 
 # The most parents that are followed at a time.
 _FOLLOWED = 1000

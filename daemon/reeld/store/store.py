@@ -22,7 +22,7 @@ from reeld.core.milestones import Milestone
 from reeld.core.reading import Before, Reader
 from reeld.core.state import State
 from reeld.core.superseding import LookBack
-from reeld.store import states, transactions
+from reeld.store import positions, states, transactions
 from reeld.store.backup import Copy, require_foreign
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.connection import Connection
@@ -35,9 +35,10 @@ from reeld.store.file_engine import open_file
 from reeld.store.going_back import reader
 from reeld.store.loading import Loading
 from reeld.store.looks import Looks
+from reeld.store.positions import Position
 from reeld.store.presence import LOCK, Held
 from reeld.store.schema import FULL
-from reeld.store.states import Position, Skip, SqlLog
+from reeld.store.states import Skip, SqlLog
 from reeld.store.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -182,7 +183,7 @@ class Store:
 
     async def before(self, row: int, seq: int) -> Conversation:
         """Return an agent's state before one of its events."""
-        return await self.state(await self.read(states.tip_before, row, seq))
+        return await self.state(await self.read(positions.tip_before, row, seq))
 
     async def whole(self, tip: int | None) -> Conversation:
         """Return the state with this tip, all its entries in memory."""

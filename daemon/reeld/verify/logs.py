@@ -19,9 +19,10 @@ from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
 from reeld.store.connection import Connection, DatabaseError
 from reeld.store.erasures import STATES
 from reeld.store.history import ascending
+from reeld.store.positions import position
 from reeld.store.purging import was_purged
 from reeld.store.sealed import ERASURE, is_unchanged
-from reeld.store.states import SqlLog, position
+from reeld.store.states import SqlLog
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, StoredPrompt
 

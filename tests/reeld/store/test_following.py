@@ -6,7 +6,7 @@ import pytest
 from msgpack import unpackb
 
 from reel.wire.msgpack_codec import packer
-from reeld.store import history, states
+from reeld.store import history, positions
 from reeld.store.history import Logged
 from tests.reeld.store.rows import Rows
 
@@ -99,7 +99,7 @@ def test_the_newest_node_before(rows: Rows) -> None:
     rows.agent(2, source=1, at=1)
     rows.event(2, "clone", None, parent=first)
     rows.event(2)
-    tips = [states.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
+    tips = [positions.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
 
     assert [None, first, mark, mark, first + 3, mark, None] == tips
-    assert [None, first] == [states.tip_before(rows.connection, 2, seq) for seq in (2, 3)]
+    assert [None, first] == [positions.tip_before(rows.connection, 2, seq) for seq in (2, 3)]

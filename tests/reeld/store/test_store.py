@@ -16,12 +16,13 @@ from reeld.core.conversation import Branch, Conversation
 from reeld.core.events import Entry
 from reeld.core.undo import Undone
 from reeld.protocol.params import History
-from reeld.store import history, listing, queries, states, transactions
+from reeld.store import history, listing, positions, queries, transactions
 from reeld.store import store as store_module
 from reeld.store.engine import READERS
 from reeld.store.listing import Listing
+from reeld.store.positions import Position
 from reeld.store.queries import StoredKey
-from reeld.store.states import Position, Skip
+from reeld.store.states import Skip
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import (
@@ -134,7 +135,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     await write(store, said(1, event(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
     await write(store, said(1, event(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
 
-    assert Position(2, 2) == await store.read(states.position, 1, 2)
+    assert Position(2, 2) == await store.read(positions.position, 1, 2)
     assert [2] == [node.seq for node in (await store.state(2)).entries]
     assert (2, Undone(3, 4)) == (
         await store.read(queries.undo_target, 1, 5),
@@ -244,7 +245,7 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
     ("column", "ask"),
     [
         ("data_json", lambda store: store.read(queries.undo_target, 1, 3)),
-        ("kind", lambda store: store.read(states.position, 1, 3)),
+        ("kind", lambda store: store.read(positions.position, 1, 3)),
     ],
     ids=["undo", "position"],
 )

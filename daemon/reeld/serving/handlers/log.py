@@ -15,7 +15,7 @@ from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.views import profile_of
 from reeld.serving.pages import Window, read_page, view_of
 from reeld.store import history as log
-from reeld.store import queries, states, values
+from reeld.store import positions, queries, values
 from reeld.store.states import Skip
 from reeld.wire.encoded import PackedList
 
@@ -52,7 +52,7 @@ def state(services: Services, _call: Call, agent: Agent, asked: params.State) ->
         end = profile.head
         if asked.at is not None:
             require_position(asked.at, profile.head, profile.name)
-            end = (await services.store.read(states.position, agent.row, asked.at)).at
+            end = (await services.store.read(positions.position, agent.row, asked.at)).at
         page = await services.store.read_long(values.values, agent.row, end, asked, packer())
         shown = {"agent": profile.uid, "head": profile.head, "at": end, "values": PackedList(page.items)}
         more = page.after is not None
@@ -71,7 +71,7 @@ def replay(services: Services, _call: Call, agent: Agent, asked: params.Replay) 
         profile = await profile_of(services, agent)
         wanted = profile.head if asked.at is None else asked.at
         require_position(wanted, profile.head, profile.name)
-        position = await services.store.read(states.kept_position, agent.row, wanted)
+        position = await services.store.read(positions.kept_position, agent.row, wanted)
         rebuilt = await services.store.rebuild(agent.row, position)
         skipped = rebuilt.skipped + await services.store.read_long(queries.unknown_kinds, agent.row, position.at)
         if asked.strict:

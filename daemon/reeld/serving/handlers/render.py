@@ -31,7 +31,7 @@ from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.views import profile_of
 from reeld.serving.pages import is_message
 from reeld.serving.renderings import Asked
-from reeld.store import states
+from reeld.store import positions
 from reeld.store.store import Store
 
 # The most characters of a body. No provider accepts more, and a client has to hold it in memory.
@@ -151,7 +151,7 @@ async def _take_snapshot(
     if at is not None:
         profile = await profile_of(services, agent)
         require_position(at, profile.head, profile.name)
-        position = await store.read(states.kept_position, agent.row, at)
+        position = await store.read(positions.kept_position, agent.row, at)
         then = State(profile, await _read(store, position.tip, size))
         return await _with_first(store, _snapshot_of(then, position.at, pin, size, is_shared=False))
     older: Conversation | None = None

@@ -9,7 +9,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.serving.call import Services
 from reeld.serving.pages import View, view_of
-from reeld.store import states
+from reeld.store import positions
 
 
 def view_now(services: Services, agent: Agent) -> Awaitable[View]:
@@ -28,7 +28,7 @@ async def view(services: Services, agent: Agent, at: int | None) -> View:
         return await view_now(services, agent)
     profile = await profile_of(services, agent)
     require_position(at, profile.head, profile.name)
-    end, tip = await services.store.read(states.kept_position, agent.row, at)
+    end, tip = await services.store.read(positions.kept_position, agent.row, at)
 
     def look_back(state: State) -> View | None:
         return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
