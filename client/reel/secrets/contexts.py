@@ -43,7 +43,7 @@ _LONGEST_NAME = 40
 # Padding, as at the end of base64, has no value behind it.
 _NAMES = rf"{'|'.join(word for word in _LAST_WORDS if word != 'key')}|{_BEFORE_KEY}key"
 _NEXT_NAME = rf"(?i:{_NAMES})[:=]++(?=[A-Za-z0-9_\-./+~!@#%^*])"
-_VALUE = re.compile(rf"(?:(?!{_NEXT_NAME})[A-Za-z0-9_\-./+=~:!@#%^*]){{8,512}}+")
+_VALUE = re.compile(rf"(?:(?!{_NEXT_NAME})[A-Za-z0-9_\-./+=~:!@#%^*]|(?!)){{8,512}}+")
 # A value that goes on so is an expression of a program.
 _EXPRESSION = frozenset("([{$")
 _LEAST = 16

@@ -162,6 +162,12 @@ def test_no_character_is_looked_at_for_two_names(name: str, value: str) -> None:
     assert sum(end_of_value(text, begin) - begin for begin in begins) <= len(text)
 
 
+@pytest.mark.parametrize("behind", ["auth=Zs31", ".auth:Zs31", ":passwd==0", "API_KEY:@"])
+def test_a_password_before_another_name(behind: str) -> None:
+    """Nothing of the next name is taken for a part of it, with which it would not be a password any more."""
+    assert ["Xk9vQ2mL7pRt"] == [one.text for one in find(f"password=Xk9vQ2mL7pRt{behind}")]
+
+
 def test_a_password_behind_other_names() -> None:
     """What follows the last of several names is found, and nothing else of them."""
     text = f"{'password=' * 50}token=api_key:password=Hunter2!x"
