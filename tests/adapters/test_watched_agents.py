@@ -56,6 +56,9 @@ _ACTS = (
     *("resume", "rewind", "fork", "compact", "rename"),
 )
 _SHOWN = 40
+# Where everything is kept that a run has, if something is not as it should be; and what is not worth it.
+_KEPT = Path(__file__).parents[2] / "build/watched"
+_FETCHED = ("node_modules", ".cache", ".npm", ".git")
 
 
 class Work:
@@ -426,28 +429,55 @@ def test_agents_that_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[s
     there = [tool for tool in tools if program(tool) and (tool != "gemini" or shutil.which("tmux"))]
     if not there:
         pytest.skip("no agent is installed")
-    problems: list[str] = []
-    with scripted_provider() as provider, daemon_in(tmp_path / "watched") as daemon:
-        place = Place(tmp_path, provider)
-        with watching(tmp_path, daemon):
-            works = Works(place, seen(daemon), problems)
-            works.do(there, time.monotonic() + SECONDS)
-            differences, deleted = until_alike(tmp_path, daemon)
-        with daemon.client() as client:
-            states, report = States(client), Report(tmp_path, provider.asked)
-            for asked in provider.asked:
-                tool = of_tool(asked.program)
-                report.compare(AGENTS[tool].tool, asked, states)
-    with capsys.disabled():
-        print(f"\nsessions: {dict(works.sessions)}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
-        print("\n".join(f"{tool}: {what}: {count}" for (tool, what), count in sorted(report.counts.items())))  # noqa: T201
-        if deleted:
-            print(f"kept, and deleted by the agent: {deleted}")  # noqa: T201
-        told = "\n".join([*problems, *report.differences, *differences])
-        (tmp_path / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
-        (Path(os.environ.get("WATCHED_REPORT", tmp_path / "report"))).write_text(told)
+    with kept_if_it_fails(tmp_path):
+        works, report, told, deleted = watched(tmp_path, there)
+        (tmp_path / "report").write_text("\n".join(told))
+        with capsys.disabled():
+            print(f"\nsessions: {dict(works.sessions)}; not installed: {sorted({*tools} - {*there})}")  # noqa: T201
+            print("\n".join(f"{tool}: {what}: {count}" for (tool, what), count in sorted(report.counts.items())))  # noqa: T201
+            if deleted:
+                print(f"kept, and deleted by the agent: {deleted}")  # noqa: T201
+        assert [] == told[:_SHOWN]
 
-    assert [] == [*problems, *report.differences, *differences][:_SHOWN]
+
+def watched(home: Path, tools: Sequence[str]) -> tuple[Works, Report, list[str], list[str]]:
+    """Let agents work, and compare.
+
+    Returns:
+        The works, the report, all that is not as it should be, and the conversations that the agents have deleted.
+    """
+    problems: list[str] = []
+    with scripted_provider() as provider, daemon_in(home / "watched") as daemon:
+        works = Works(Place(home, provider), seen(daemon), problems)
+        try:
+            with watching(home, daemon):
+                works.do(tools, time.monotonic() + SECONDS)
+                differences, deleted = until_alike(home, daemon)
+        finally:
+            (home / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
+        with daemon.client() as client:
+            states, report = States(client), Report(home, provider.asked)
+            for asked in provider.asked:
+                report.compare(AGENTS[of_tool(asked.program)].tool, asked, states)
+    return works, report, [*problems, *report.differences, *differences], deleted
+
+
+@contextmanager
+def kept_if_it_fails(home: Path) -> Iterator[None]:
+    """Keep the files of the agents, the daemon's database, the requests and the report of a block that fails."""
+    try:
+        yield
+    except BaseException as error:
+        kept = Path(os.environ.get("WATCHED_KEPT", _KEPT)) / time.strftime("%Y-%m-%d-%H%M%S")
+        shutil.copytree(home, kept, symlinks=True, ignore=_left_out)
+        error.add_note(f"everything is kept in {kept}")
+        raise
+
+
+def _left_out(directory: str, names: list[str]) -> set[str]:
+    """Return what the agents have fetched, and what is no file, such as a socket."""
+    paths = [Path(directory, name) for name in names]
+    return {path.name for path in paths if path.name in _FETCHED or not (path.is_file() or path.is_dir())}
 
 
 @contextmanager
