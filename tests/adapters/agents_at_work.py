@@ -37,8 +37,6 @@ _LAST = 10.0
 _PAUSE = 0.1
 # Between two looks whether the time is over.
 _LOOK = 1.0
-# How long a screen of Gemini CLI stands still once it takes keys again.
-_STILL = 2.0
 
 
 class Place:
@@ -579,9 +577,12 @@ class Pi(Session):
         self._talk.kill()
 
 
-# What Gemini CLI shows where nothing is typed, and at the end of a compaction.
-_EMPTY = "Type your message"
-_COMPACTED = ("compressed from", "not beneficial", "Nothing to compress")
+# What Gemini CLI shows where nothing is typed, and in its list of prompts to go back to, where nothing is taken back.
+_EMPTY, _HERE, _SELECTED = "Type your message", "Stay at current position", "\u25cf"
+# What it writes for a session that was resumed; a conversation that takes the place of another one; a step back; and
+# what it has shown, as at the end of a compaction.
+_RESUMED, _REPLACED, _REWOUND = '{"$set":{"sessionId"', '{"$set":{"messages"', '{"$rewindTo"'
+_SHOWN = ('"type":"info"', '"type":"warning"', '"type":"error"')
 
 
 class GeminiCli(Session):
@@ -610,9 +611,11 @@ class GeminiCli(Session):
         found = shutil.which("tmux")
         assert found is not None
         self._screen = Tmux(found, self.place.home / f"t{self._id[:8]}", {**self.place.environment, "TERM": "xterm"})
-        command = [self.program, "-y", "-m", "gemini-2.5-pro", *self._arguments]
+        command, resumed = [self.program, "-y", "-m", "gemini-2.5-pro", *self._arguments], self._written(_RESUMED)
         self._screen.run("new-session", "-d", "-x", "120", "-y", "50", "-c", str(self.project), " ".join(command))
         self._screen.shows_anywhere(_EMPTY)
+        if "--resume" in self._arguments:  # a prompt that comes before is sent without the conversation
+            self._until_written(resumed + 1, _RESUMED)
         self._arguments = ["--resume", self._id]
 
     def _type(self, text: str) -> None:
@@ -631,27 +634,33 @@ class GeminiCli(Session):
             while not self._is_empty() and time.monotonic() < again:
                 time.sleep(_PAUSE)  # between two looks
 
-    def _press(self, *keys: str) -> None:
-        """Press keys, and wait until the screen shows something else and stands still."""
-        before, deadline = self._screen.lines(), Deadline()
-        self._screen.run("send-keys", *keys)
-        shown, since = before, time.monotonic()
-        while shown == before or time.monotonic() - since < _STILL:
-            assert not deadline.is_over, shown
-            time.sleep(_PAUSE)  # between two looks
-            if (now := self._screen.lines()) != shown:
-                shown, since = now, time.monotonic()
+    def _press(self, is_done: Callable[[], bool], *keys: str) -> None:
+        """Press keys until something is so: they are lost if the screen does not take any yet."""
+        deadline = Deadline()
+        while not is_done():
+            self._screen.run("send-keys", *keys)
+            again = time.monotonic() + _LAST
+            while not is_done() and time.monotonic() < again:
+                assert not deadline.is_over, self._screen.lines()
+                time.sleep(_PAUSE)  # between two looks
+
+    def _shows(self, text: str) -> bool:
+        return any(text in line for line in self._screen.lines())
 
     def _is_empty(self) -> bool:
-        return any(_EMPTY in line for line in self._screen.lines())
+        return self._shows(_EMPTY)
 
     def _file(self) -> str:
         pattern = f".gemini/tmp/*/chats/session-*-{self._id[:8]}.jsonl"
         return "".join(path.read_text() for path in self.place.home.glob(pattern))
 
-    def _until_written(self, text: str, times: int) -> None:
+    def _written(self, *texts: str) -> int:
+        file = self._file()
+        return sum(map(file.count, texts))
+
+    def _until_written(self, times: int, *texts: str) -> None:
         deadline = Deadline()
-        while self._file().count(text) < times:
+        while self._written(*texts) < times:
             assert not deadline.is_over, self._screen.lines()
             time.sleep(_PAUSE)  # between two looks
 
@@ -660,27 +669,27 @@ class GeminiCli(Session):
         self._type(text)
 
     def finish(self) -> None:
-        self._until_written(f"Ended {self._word}", 1)
+        self._until_written(1, f"Ended {self._word}")
 
     def interrupt(self) -> None:
-        self._screen.run("send-keys", "Escape")
-        self._screen.shows_anywhere("Request cancelled")
+        # It says nothing on its screen if a call has ended before.
+        before = self._written(_REPLACED)
+        self._press(lambda: self._written(_REPLACED) > before, "Escape")
 
     def compact(self) -> None:
+        before = self._written(*_SHOWN)
         self._type("/compress")
-        self._screen.shows_anywhere(*_COMPACTED)
+        self._until_written(before + 1, *_SHOWN)
 
     def rewind(self) -> None:
-        before = self._file().count("$rewindTo")
-        self._press("-l", "/rewind")
-        for key in ("Enter", "Up", "Enter"):  # each is a page of its own
-            self._press(key)
-        self._screen.run("send-keys", "Enter")
-        self._until_written("$rewindTo", before + 1)
+        before = self._written(_REWOUND)
+        self._press(lambda: not self._is_empty(), "-l", "/rewind")
+        self._press(lambda: self._shows(_HERE), "Enter")
+        self._press(lambda: not self._shows(f"{_SELECTED} {_HERE}"), "Up")
+        self._press(lambda: self._shows("Confirm Rewind"), "Enter")
+        self._press(lambda: self._written(_REWOUND) > before, "Enter")
         # The prompt that was taken back is offered again.
-        time.sleep(1)  # nothing tells when its screen takes keys again
-        self._screen.run("send-keys", "-N", "200", "BSpace")
-        self._screen.shows_anywhere(_EMPTY)
+        self._press(self._is_empty, "-N", "200", "BSpace")
 
     def fork(self) -> None:
         """Gemini CLI has no forks."""
