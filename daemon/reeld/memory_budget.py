@@ -8,7 +8,6 @@ then, the daemon says so.
 
 import resource
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from reel.base.light_typing import NamedTuple
 
@@ -24,8 +23,8 @@ _STACKS = 96 * MEGABYTE
 _LEAST = 16 * MEGABYTE
 # A limit of a cgroup that means none, in version 1.
 _NONE = 1 << 62
-_PROC = Path("/proc/self/cgroup")
-_MOUNT = Path("/sys/fs/cgroup")
+_PROC = "/proc/self/cgroup"
+_MOUNT = "/sys/fs/cgroup"
 
 
 class Limit(NamedTuple):
@@ -55,7 +54,8 @@ def _of_process() -> Iterator[Limit]:
 
 def _of_cgroups() -> Iterator[Limit]:
     try:
-        lines = _PROC.read_text(encoding="ascii", errors="replace").splitlines()
+        with open(_PROC, encoding="ascii", errors="replace") as file:
+            lines = file.read().splitlines()
     except OSError:  # another system than Linux
         return
     for line in lines:
@@ -63,22 +63,22 @@ def _of_cgroups() -> Iterator[Limit]:
         if not controllers:
             yield from _in(_MOUNT, path, ("memory.max", "memory.high"))
         elif "memory" in controllers.split(","):
-            yield from _in(_MOUNT / "memory", path, ("memory.limit_in_bytes",))
+            yield from _in(f"{_MOUNT}/memory", path, ("memory.limit_in_bytes",))
 
 
-def _in(mount: Path, path: str, names: tuple[str, ...]) -> Iterator[Limit]:
+def _in(mount: str, path: str, names: tuple[str, ...]) -> Iterator[Limit]:
     """Yield the limits of a cgroup and of those that it is in; from inside of a container, only the mount is seen."""
-    inner = mount / path.strip("/")
-    for directory in (inner, *inner.parents):
+    groups = [part for part in path.split("/") if part]
+    for depth in range(len(groups), -1, -1):
         for name in names:
+            file = "/".join((mount, *groups[:depth], name))
             try:
-                text = (directory / name).read_text(encoding="ascii").strip()
+                with open(file, encoding="ascii") as opened:
+                    text = opened.read().strip()
             except OSError:
                 continue
             if text.isdigit() and int(text) < _NONE:
-                yield Limit(str(directory / name), int(text))
-        if directory == mount:
-            return
+                yield Limit(file, int(text))
 
 
 def most(values: Mapping[str, int]) -> int:

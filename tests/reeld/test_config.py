@@ -19,8 +19,8 @@ def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Set both paths in the environment, without a file."""
     for setting in SETTINGS:
         monkeypatch.delenv(setting.variable, raising=False)
-    monkeypatch.setattr(memory_budget, "_PROC", tmp_path / "cgroup")  # the machine may have a limit of memory
-    monkeypatch.setattr(memory_budget, "_MOUNT", tmp_path / "fs")
+    monkeypatch.setattr(memory_budget, "_PROC", str(tmp_path / "cgroup"))  # the machine may have a limit of memory
+    monkeypatch.setattr(memory_budget, "_MOUNT", str(tmp_path / "fs"))
     monkeypatch.setenv("REEL_SOCKET", "/e/s.sock")
     monkeypatch.setenv("REEL_DATABASE", "/e/r.db")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

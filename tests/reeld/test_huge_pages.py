@@ -68,6 +68,7 @@ from reeld.__main__ import main
 sys.argv[1:] = ["--version"]
 sys.exit(main())
 """
+_LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes} << 20,) * 2)"
 
 
 def _begin(
@@ -97,6 +98,8 @@ def _begin(
         ("reeld", ["-X", "dev"], "", 1),
         ("reeld", [], "sys.abiflags += 't'", 1),
         ("reeld", [], "sys.executable = ''", 1),
+        ("reeld", [], _LIMIT.format(megabytes=200), 1),
+        pytest.param("reeld", [], _LIMIT.format(megabytes=1000), 2, marks=_with_huge_pages),
         ("profiler", [], "", 1),
     ],
 )

@@ -19,8 +19,8 @@ LEAST = 16 * MEGABYTE
 @pytest.fixture
 def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A directory with what the system says of the cgroups of this process, which has no limit of its own."""
-    monkeypatch.setattr(memory_budget, "_PROC", tmp_path / "cgroup")
-    monkeypatch.setattr(memory_budget, "_MOUNT", tmp_path / "fs")
+    monkeypatch.setattr(memory_budget, "_PROC", str(tmp_path / "cgroup"))
+    monkeypatch.setattr(memory_budget, "_MOUNT", str(tmp_path / "fs"))
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     return tmp_path
 
