@@ -30,6 +30,8 @@ class Agents:
         self.heads: dict[str, int] = {}
         # The agents that the import created, by the names of their conversations.
         self.made: dict[str, str] = {}
+        # The agents that the import has read a source into: what was listed of them may be old.
+        self.touched: set[str] = set()
         # The files of conversations, by their names.
         self._files: dict[str, str] = {}
 
@@ -90,6 +92,8 @@ class Agents:
     def _existing(self, name: str, row: AgentRow, stored: Stored | None) -> Target | None:
         """Return the agent, or a replacement for one that was changed here."""
         *before, last = self._one_after_the_other(name, row)
+        if last.id in self.touched:
+            last = self._row_of(last.id)
         next_name, older = f"{name}@{len(before) + 2}", tuple(each.id for each in before)
         if not last.alive:
             return None

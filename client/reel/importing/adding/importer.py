@@ -216,6 +216,7 @@ class Importer:
         accounting.end(reading.counts)
         for conversation in conversations.values():
             conversation.finish()
+            self._agents.touched.add(conversation.writer.agent)
             if conversation.writer.made:
                 self._agents.made[conversation.name] = conversation.writer.agent
         if careful:

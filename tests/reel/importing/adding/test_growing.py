@@ -354,14 +354,17 @@ def test_a_history_that_grows(name: str, client: Client, tmp_path: Path) -> None
 
 def test_a_session_in_two_files(client: Client, tmp_path: Path) -> None:
     """What is in either file is in the log; the conversation is that of the file that was written last."""
-    for _ in _gemini_cli_early(tmp_path, "twice"):
-        pass
     watch = Import(client, "gemini-cli", tmp_path, tmp_path / "seen")
+    for number, _ in enumerate(_gemini_cli_early(tmp_path, "twice")):
+        if number == 3:  # the first file has a conversation, and the other one is not there yet
+            watch.look()
     watch.look()
 
+    (row,) = client.iter_agents(prefix="gemini-cli/twice")
     events = [*client.iter_history("gemini-cli/twice")]
     refs = [record["ref"] for record in client.iter_conversation("gemini-cli/twice")]
     watch.purge("gemini-cli/twice")
+    assert ("List", str(tmp_path / "session-first.jsonl")) == (row.title, row.tags["source"])
     assert {"List", "Again", "Early", "I look.", "Two."} <= {event["content"] for event in events}
     assert ["x1", "u1", "a1", "u2", "a2/c1", "result/c1", "a4"] == refs
 
