@@ -38,6 +38,7 @@ class Source(NamedTuple):
         key: identifies the conversation in the file; empty if the file has only one.
         about: additional data for the tool's reader.
         conversations: the number of its conversations, if known without reading all of it.
+        has_newer: whether another source of the conversation was written later: that one decides where it is.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Source(NamedTuple):
     key: str = ""
     about: Mapping[str, str] = {}
     conversations: int = 1
+    has_newer: bool = False
 
 
 class About(NamedTuple):

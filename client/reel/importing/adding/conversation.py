@@ -58,6 +58,8 @@ class Conversation:
         self._at: int | None = None
         # The head of the log before anything was added.
         self._had = target.log.head if target.row else 0
+        # Where it stays if another source decides that.
+        self._stays_at = target.log.tip if target.row and source.has_newer else None
         self._base: int | None = None
         # A prompt for the beginning of a log that is not there yet, or has other messages there: it comes before the
         # next new one.
@@ -141,7 +143,7 @@ class Conversation:
             self._begin()
         self._move()
         self.writer.flush()
-        if self.writer.made or (self._is_newest and not self._is_copy):
+        if self.writer.made or (self._is_newest and not self._is_copy and self._stays_at is None):
             self.writer.describe()
 
     def _say(self, said: Said) -> None:
@@ -315,10 +317,11 @@ class Conversation:
     def _move(self) -> None:
         """Go back to the last message of the source if it is on another branch, or before the end of this one.
 
-        A source without the newest message is an older state of the conversation, or was cut: it does not decide.
-        It is impossible to go back to a message that does not end a command.
+        A source without the newest message is an older state of the conversation, or was cut: it does not decide. If a
+        newer source does, the conversation stays where it was. It is impossible to go back to a message that does not
+        end a command.
         """
-        place = self._at
+        place = self._at if self._stays_at is None else self._stays_at
         if self.writer.agent and place not in (None, self.log.tip) and self._is_newest:
             self.writer.return_to(place)
 

@@ -369,6 +369,23 @@ def test_a_session_in_two_files(client: Client, tmp_path: Path) -> None:
     assert ["x1", "u1", "a1", "u2", "a2/c1", "result/c1", "a4"] == refs
 
 
+def test_an_older_file_that_is_found_later(client: Client, tmp_path: Path) -> None:
+    """What only an older file of a session has is in the log; the conversation and its title stay as they are."""
+    newer, older = (GeminiLines("found").user("x1", "<session_context>") for _ in range(2))
+    newer.user("u1", "List").answer("a1", "One.").write(tmp_path / "session-newer.jsonl")
+    watch = Import(client, "gemini-cli", tmp_path, tmp_path / "seen")
+    watch.look()
+    os.utime(older.user("u2", "Early").answer("a2", "So.").write(tmp_path / "session-older.jsonl"), (9, 9))
+    watch.look()
+
+    (row,) = client.iter_agents(prefix="gemini-cli/found")
+    texts = [event["content"] for event in client.iter_history("gemini-cli/found")]
+    said = [record["content"] for record in client.iter_conversation("gemini-cli/found")]
+    watch.purge("gemini-cli/found")
+    assert ["Early", "So."] == [text for text in texts if text in ("Early", "So.")]
+    assert ("List", ["<session_context>", "List", "One."]) == (row.title, said)
+
+
 @pytest.mark.parametrize("name", ["opencode", "crush", "vscode-chat", "kimi-code"])
 def test_an_answer_that_is_not_waited_for(
     name: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

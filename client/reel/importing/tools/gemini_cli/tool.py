@@ -74,7 +74,9 @@ def _discover(root: Path) -> Found:
         )
         read = partial(_source, chats=chats, projects=projects)
         sources += [source for _, source in each_read(entries, read, problems)]
-    return Found(sorted(sources, key=_order), problems)
+    sources.sort(key=_order)
+    newest = {source.conversation: source.path for source in sources}
+    return Found([each._replace(has_newer=each.path != newest[each.conversation]) for each in sources], problems)
 
 
 def _order(source: Source) -> tuple[bool, int]:
