@@ -5,13 +5,17 @@ from reeld.store.plans import Plan, pages
 from reeld.store.remains import PARENT, remains_of
 from reeld.store.spans import NEWEST
 
-# Keys and agents of a slice.
-_KEYS = 2000
+# Keys that a slice looks at, and those that it deletes: their places in the index are far apart, so the WAL may get a
+# page for each. And the agents of a slice.
+_LOOKED_AT = 2000
+_KEYS = 500
 _AGENTS = 500
 _FORGET_KEYS = """
     DELETE FROM keys WHERE id IN (
         SELECT k.id FROM keys k WHERE k.id > :after AND k.id <= :last
-        AND (k.agent IN (SELECT id FROM agents WHERE name = '') OR k.about IN (SELECT id FROM agents WHERE name = '')))
+        AND (k.agent IN (SELECT id FROM agents WHERE name = '') OR k.about IN (SELECT id FROM agents WHERE name = ''))
+        ORDER BY k.id LIMIT :most)
+    RETURNING id
 """
 
 
@@ -24,9 +28,12 @@ def forget_purged() -> Plan[None]:
 def _forget_keys(connection: Connection, after: int) -> int | None:
     """Delete a slice of the keys of purged agents; return where the next slice begins, ``None`` at the end."""
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
+    last = after + _LOOKED_AT
     with transaction(connection):
-        connection.execute(_FORGET_KEYS, {"after": after, "last": after + _KEYS})
-    return after + _KEYS if after + _KEYS < newest else None
+        gone = connection.execute(_FORGET_KEYS, {"after": after, "last": last, "most": _KEYS}).fetchall()
+    if len(gone) == _KEYS:
+        (last,) = max(gone)
+    return last if last < newest else None
 
 
 def _forget_agents(connection: Connection, after: int) -> int | None:

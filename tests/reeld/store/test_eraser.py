@@ -21,8 +21,9 @@ from reeld.store import eraser, erasing_backups, erasures, sweep
 from reeld.store.erasing_backups import erase_in
 from reeld.store.erasures import Change, Decision, Order
 from reeld.store.redacting import Past, plan_redaction
+from reeld.store.room import MARGIN
 from reeld.store.store import Store, open_store
-from reeld.store.wal import checkpoint
+from reeld.store.wal import checkpoint, truncate_wal
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, query, write
 
@@ -396,3 +397,27 @@ async def test_a_slice_costs_the_same_however_much_is_left(path: str, is_gone: b
 
     assert 50 == len(steps)
     assert max(steps) <= 1.5 * min(steps)
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_a_slice_fits_into_little_room(path: str, is_gone: bool) -> None:
+    """However far apart its events are, a slice leaves much of the room that a command requires to others."""
+    far_apart = range(9, 9000, 9)
+
+    def stage(connection: sqlite3.Connection) -> None:
+        number = erasures.begin(connection, ORDER)
+        erasures.stage(connection, [Change(event_id, is_gone=is_gone) for event_id in far_apart])
+        erasures.decide(connection.cursor(), Decision(number, len(far_apart)), 9000, packer())
+
+    sizes: list[int] = []
+    async with open_store(path) as store:
+        await write(store, made(1, *(event(seq, content="x" * 900) for seq in range(2, 9000))))
+        await store._database.run(stage)
+        more = True
+        while more:
+            await store._database.run(lambda connection: truncate_wal(connection, 0))
+            more = await store._database.run(partial(erasures.apply, pack=packer()))
+            sizes.append((await store._database.run(checkpoint)).size)
+
+    assert max(sizes) < 0.6 * MARGIN
