@@ -605,7 +605,7 @@ class GeminiCli(Session):
         super().__init__(program, place, project, model)
         self._id = str(uuid.uuid4())
         self._arguments = ["--session-id", self._id]
-        self._word = ""
+        self._asked = ""
 
     def open(self) -> None:
         found = shutil.which("tmux")
@@ -618,12 +618,14 @@ class GeminiCli(Session):
             self._until_written(resumed + 1, _RESUMED)
         self._arguments = ["--resume", self._id]
 
-    def _type(self, text: str) -> None:
+    def _write(self, text: str) -> None:
+        """Write a text where nothing is typed, and wait until it is there; what is not may just be drawn again."""
         self._screen.run("send-keys", "-l", text)
+        self._screen.shows_anywhere(f"* {text}")
+
+    def _type(self, text: str) -> None:
+        self._write(text)
         deadline = Deadline()
-        while self._is_empty():
-            assert not deadline.is_over, self._screen.lines()
-            time.sleep(_PAUSE)  # between two looks
         # A return that comes together with the text is a part of it, and one that comes too early is lost; but a second
         # one, while it is busy, sends the text again.
         while not self._is_empty():
@@ -665,11 +667,11 @@ class GeminiCli(Session):
             time.sleep(_PAUSE)  # between two looks
 
     def ask(self, text: str) -> None:
-        self._word = text.rsplit(maxsplit=1)[-1]
+        self._asked = text
         self._type(text)
 
     def finish(self) -> None:
-        self._until_written(1, f"Ended {self._word}")
+        self._until_written(1, f"Ended {self._asked.rsplit(maxsplit=1)[-1]}")
 
     def interrupt(self) -> None:
         # It says nothing on its screen if a call has ended before.
@@ -683,9 +685,9 @@ class GeminiCli(Session):
 
     def rewind(self) -> None:
         before = self._written(_REWOUND)
-        self._press(lambda: not self._is_empty(), "-l", "/rewind")
-        self._press(lambda: self._shows(_HERE), "Enter")
-        self._press(lambda: not self._shows(f"{_SELECTED} {_HERE}"), "Up")
+        self._write("/rewind")
+        self._press(lambda: self._shows(f"{_SELECTED} {_HERE}"), "Enter")
+        self._press(lambda: self._shows(f"{_SELECTED} {self._asked}"), "Up")
         self._press(lambda: self._shows("Confirm Rewind"), "Enter")
         self._press(lambda: self._written(_REWOUND) > before, "Enter")
         # The prompt that was taken back is offered again.
