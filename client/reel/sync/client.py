@@ -283,8 +283,7 @@ class Client(Methods):
             if connection is None or not connection.is_quiet or connection.has_left:
                 return False
             try:
-                connection.post(call)
-                connection.leave(Deadline(self.timeout))
+                connection.leave(call, Deadline(self.timeout))
             except OSError:
                 return False
             return True

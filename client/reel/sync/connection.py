@@ -132,9 +132,10 @@ class Connection:
         if self.is_closed:
             return False
         try:
-            self._limit(0.0)
             while self._left:
-                self._result_in(self._read(0.0))
+                if self._read_at_once():
+                    return False
+            self._limit(0.0)
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return True
@@ -200,22 +201,22 @@ class Connection:
             self.send(unsent, deadline)
         return self._awaited(deadline)
 
-    def leave(self, deadline: Deadline) -> None:
-        """Send the rest of the request that was posted, whose result nobody waits for; raise as :meth:`post` does."""
-        unsent, self._unsent = self._unsent, b""
-        if unsent:
-            self.send(unsent, deadline)
+    def leave(self, call: Call[Any], deadline: Deadline) -> None:
+        """Send a request whose result nobody waits for.
+
+        Raises:
+            TimeoutError: the time is over.
+            OSError: the connection was lost.
+        """
+        self.send(self._next(call), deadline)
         self._left = self._number
 
     def answer_at_once(self) -> dict[str, Any] | None:
         """Return the result of the request that was posted whole; ``None`` if it has not arrived."""
         try:
-            responses = self._read(0.0)
+            responses = self._read_at_once()
         except BlockingIOError:
             return None
-        except BaseException:
-            self.close()
-            raise
         return self._result_in(responses)
 
     def fileno(self) -> int:
@@ -232,9 +233,6 @@ class Connection:
     def _result_in(self, responses: list[Response]) -> dict[str, Any] | None:
         """Return the result of the newest request, if it is there; raise its error."""
         for response in responses:
-            if response.id == self._left:
-                self._left = 0
-                continue
             if response.id not in (self._number, None):
                 continue
             if response.error is not None:
@@ -285,6 +283,20 @@ class Connection:
             self.close()
             raise
 
+    def _read_at_once(self) -> list[Response]:
+        """Receive what is there; return the responses that it completes.
+
+        Raises:
+            BlockingIOError: there is nothing.
+        """
+        try:
+            return self._read(0.0)
+        except BlockingIOError:
+            raise
+        except BaseException:
+            self.close()
+            raise
+
     def _receive_soon(self, deadline: Deadline, room: memoryview) -> list[Response] | None:
         """Receive bytes into a buffer; return the responses that they complete, or ``None`` if none come soon."""
         try:
@@ -298,7 +310,7 @@ class Connection:
 
     def _read(self, left: float | None, room: memoryview | None = None) -> list[Response]:
         self._limit(left)
-        if self._wait is not None:
+        if self._wait is not None and left != 0.0:
             self._wait(self._socket.fileno(), left)
         data = self._socket.recv(RECEIVED) if room is None else room[: self._socket.recv_into(room)]
         if not data:
@@ -307,7 +319,13 @@ class Connection:
         for frame in frames:
             if type(frame) is InvalidFrame:
                 raise ParseError(f"what {self._path} sent is not a reply: {frame.error.message}")
-        return [frame for frame in frames if type(frame) is Response]
+        responses = [frame for frame in frames if type(frame) is Response]
+        if not self._left:
+            return responses
+        others = [response for response in responses if response.id != self._left]
+        if len(others) < len(responses):
+            self._left = 0
+        return others
 
     def _limit(self, left: float | None) -> None:
         """Set the time limit of the socket, unless it has none and needs none: that saves two system calls."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -13,6 +14,7 @@ from reel.daemon.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon, hanging, until
 from tests.patience import PATIENCE
+from tests.reel.blocking.scripted_daemon import HELLO, Line, Script, greeting_and
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +144,78 @@ def test_a_farewell_after_the_reply(daemon: Daemon, client: Client, name: str) -
     assert not client.is_still(client.server)
     assert not client.post(requests.add(name, "three"))
     daemon.start()
+
+
+def then(*what: str) -> Callable[[Line], None]:
+    """Return what a daemon sends in one piece after a request that was posted, and perhaps an awaited one."""
+
+    def part(line: Line) -> None:
+        line.answer(HELLO)
+        pieces = {
+            "posted": line.framing.answer(line.take().id, {"pong": True}),
+            "farewell": line.framing.refuse(None, reel.ShuttingDown("it stops")),
+            "rubbish": b"\xc1",
+        }
+        if "asked" in what:
+            pieces["asked"] = line.framing.answer(line.take().id, {"pong": True})
+        line.socket.sendall(b"".join(pieces[name] for name in what))
+        if "asked" in what:
+            line.answer(*[{"pong": True}] * 2)
+            line.wait()
+
+    return part
+
+
+def test_replies_in_another_order(script: Script) -> None:
+    """A reply that comes with that of the next call, and behind it, is found: the program may post again."""
+    script.play(then("asked", "posted"))
+    with Client(script.path, timeout=PATIENCE).connect() as client:
+        assert client.post(requests.ping())
+        assert client.ping()
+
+        assert client.post(requests.ping())
+        assert client.ping()
+
+
+def test_a_farewell_behind_the_reply(script: Script) -> None:
+    """A farewell is known as one although it came with the reply."""
+    script.play(then("posted", "farewell"), greeting_and({"pong": True}))
+    with Client(script.path, timeout=PATIENCE).connect() as client:
+        assert client.post(requests.ping())
+        until(lambda: not client.is_still(client.server))
+
+        assert client.ping()
+
+
+def test_what_is_no_reply(script: Script) -> None:
+    """After bytes that mean nothing, the connection is not used any more."""
+    script.play(then("rubbish"), greeting_and({"pong": True}))
+    with Client(script.path, timeout=PATIENCE).connect() as client:
+        assert client.post(requests.ping())
+        until(lambda: not client.is_still(client.server))
+
+        assert not client._is_connected
+        assert client.ping()
+
+
+def test_a_look_does_not_wait(daemon: Daemon, name: str) -> None:
+    """What waits for replies is not asked where nothing is awaited: it may end the connection."""
+
+    def wait(_descriptor: int, left: float | None) -> None:
+        if left == 0.0:
+            raise TimeoutError
+
+    with Client(daemon.socket, timeout=PATIENCE, wait=wait) as client:
+        client.agent(name)
+        with hanging(daemon):
+            assert client.post(requests.add(name, "one"))
+            assert client.is_still(client.server)
+            begun = client.begin(requests.agent(name))
+            assert begun is not None
+            assert not begun.read()
+        begun.wait()
+
+        assert 2 == begun.result.head
 
 
 def test_a_reply_to_an_exchange(client: Client, name: str) -> None:
