@@ -11,7 +11,7 @@ A counter goes up twice: before a commit, because from then on others may read i
 anybody is told of it. A client that learns the counters between the two, and is told nothing new yet, notices the
 second time. So whoever finds the counters as they were knows that nothing has changed that anybody could have heard of.
 They go up by the number of events, so that a client can tell its own command from that and others: writes of several
-clients may share a transaction.
+clients may share a transaction. If the commit failed, that of all agents goes up as well.
 
 Other daemons that use the same database on a server do not count here: there, clients are offered nothing.
 """

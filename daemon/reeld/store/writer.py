@@ -346,6 +346,8 @@ class Writer:
                 transaction, settle = self._queue.popleft()
                 self._in_flight -= 1
                 self.changes.note(transaction)  # before anybody is told
+                if isinstance(outcome, Exception):
+                    self.changes.note_any()  # who does not wait for the reply would take it for done
                 try:
                     settle(outcome)
                 except Exception as bug:

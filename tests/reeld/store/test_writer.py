@@ -11,7 +11,7 @@ from functools import partial
 import anyio
 import pytest
 
-from reel.base.errors import Internal
+from reel.base.errors import Internal, Storage
 from reeld.core.milestones import Extent, Milestone
 from reeld.store import pace, queries, schema
 from reeld.store.commit_faults import CommitInDoubt
@@ -20,6 +20,7 @@ from reeld.store.transactions import Outcome, Transaction
 from tests.daemon import until
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
+from tests.reeld.store.test_changes import counters
 
 pytestmark = pytest.mark.slow
 
@@ -338,3 +339,17 @@ async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pyt
     assert problem is not None
     assert problem.startswith("the last commit failed: storage: nothing was written: attempt to write a readonly")
     assert store.writer.problem is None
+
+
+@pytest.mark.file
+async def test_those_who_do_not_wait_notice_a_commit_that_fails(store: Store) -> None:
+    """Its events count as if it had been made; so that nobody takes it for that, all agents count as changed."""
+    await write(store, made(1))
+    of_any, [of_agent] = counters(store.writer.changes)
+    await pragma(store, "query_only = ON")
+    (outcome,) = await write(store, said(1, event(2)))
+    after = counters(store.writer.changes)
+    await pragma(store, "query_only = OFF")
+
+    assert isinstance(outcome, Storage)
+    assert (of_any + 1, [of_agent + 2]) == after
