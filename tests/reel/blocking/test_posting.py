@@ -74,8 +74,9 @@ def test_a_daemon_that_is_gone(daemon: Daemon, client: Client, name: str) -> Non
 
 def test_a_connection_that_is_lost_meanwhile(daemon: Daemon, client: Client, name: str) -> None:
     """What was not sent whole is not carried out."""
-    with Client(daemon.socket, timeout=0.05) as hurried:
+    with Client(daemon.socket) as hurried:
         hurried.ping()
+        hurried.timeout = 0.05
         with hanging(daemon):
             assert not hurried.post(requests.add(name, "one" * 1_000_000))
 
