@@ -118,7 +118,7 @@ class Connection:
     async def _talk(self) -> None:
         """Read and send until the peer has received its replies, or is lost; nothing is sent after that."""
         try:
-            async with self._stream, self._tasks.open():
+            async with self._stream, self._tasks:
                 self._outbox.open(self._stream, self._tasks.start_soon)
                 await self._receive()
                 self._tasks.start_soon(self._end_on_close)

@@ -449,7 +449,7 @@ async def test_tasks_of_a_lost_peer_are_not_started(
         peer, other = connect(), connect()
         await peer.call("create", "demo")
         await peer.call("agent", "demo")  # live from now on
-        peer.connection._tasks._group = None
+        peer.connection._tasks._is_open = False
         await peer.send(peer.encoded(call))
         await wait_all_tasks_blocked()
 
