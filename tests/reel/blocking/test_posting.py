@@ -1,10 +1,13 @@
 """A command is posted: sent, and nobody waits for its reply; the next call does its own work whatever that is."""
 
 import os
+import random
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 
 import pytest
 
@@ -280,6 +283,81 @@ def test_threads(client: Client, name: str) -> None:
 
     assert 80 == len({*said(client, name)})
     assert True in posted
+
+
+class Writer:
+    """A thread that writes to an agent of its own with a client that it shares, and looks after it.
+
+    Args:
+        client: the client.
+        agent: the agent.
+        chosen: chooses what is done.
+    """
+
+    def __init__(self, client: Client, agent: str, chosen: random.Random) -> None:
+        self._client = client
+        self._agent = agent
+        self._random = chosen
+        # What was posted or said, and what was said alone.
+        self.sent: list[str] = []
+        self.said: list[str] = []
+        # The agents of which it was told.
+        self.told = {agent}
+
+    def goes_on(self, before: int) -> None:
+        """Wait until it has written more than so many messages."""
+        until(lambda: len(self.sent) > before + 2)
+
+    def step(self, number: int) -> None:
+        """Do one thing."""
+        text = f"{self._agent}{number}"
+        match self._random.choice(["post", "post", "add", "agent", "begin", "look"]):
+            case "post" if self._client.post(requests.add(self._agent, text)):
+                self.sent.append(text)
+            case "post" | "add":
+                self._client.add(self._agent, text)
+                self.sent.append(text)
+                self.said.append(text)
+            case "agent":
+                self.told.add(self._client.agent(self._agent).name)
+            case "begin" if (begun := self._client.begin(requests.agent(self._agent))) is not None:
+                begun.wait()
+                self.told |= {begun.result.name} if begun.is_answered else set()
+            case _:
+                self._client.fingerprint(self._client.server, self._agent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_threads_beside_a_daemon_that_is_killed(daemon: Daemon, client: Client, name: str, seed: int) -> None:
+    """What was called is there once and in order; what was posted may be lost, and is nowhere else, and never twice."""
+    writers = [Writer(client, f"{name}-{thread}", random.Random(f"{seed}{thread}")) for thread in "abcd"]
+    for writer in writers:
+        client.create(writer._agent)
+    over = threading.Event()
+
+    def work(writer: Writer) -> None:
+        for number in count():
+            if over.is_set():
+                break
+            writer.step(number)
+
+    with ThreadPoolExecutor() as threads:
+        working = [threads.submit(work, writer) for writer in writers]
+        for _ in range(4):
+            for writer in writers:
+                writer.goes_on(len(writer.sent))
+            daemon.kill()
+            daemon.start()
+        over.set()
+    for done in working:
+        done.result()
+
+    for writer in writers:
+        found = said(client, writer._agent)
+        assert [writer._agent] == [*writer.told]
+        assert writer.said == [text for text in found if text in writer.said]
+        assert found == [text for text in writer.sent if text in found]
 
 
 def test_a_fork(client: Client, name: str) -> None:
