@@ -1,5 +1,6 @@
 """``python -m reeld.search``: the process of :mod:`reeld.search.filler`, which only a daemon starts."""
 
+import os
 import signal
 import sys
 
@@ -14,7 +15,7 @@ def main() -> int:
 
         run_jobs()
     except BrokenPipeError:
-        pass  # the daemon is gone, and wants no outcome
+        os._exit(1)  # the daemon is gone, and wants no outcome; from Python 3.13 on, the file that has one would say so
     except Exception as error:
         print(f"reeld: the process that fills the search index failed: {error!r}", file=sys.stderr)  # noqa: T201 - it has no log
     return 1
