@@ -94,3 +94,12 @@ def test_a_transcript_that_begins_in_the_middle(tmp_path: Path) -> None:
     made = Transcript().user("u2", "On", after="a1").answer("a2", "Yes", "m2").user("u3", "More", after="gone")
 
     assert ["middle:a1", "user:u2", "assistant:a2", "user:u3"] == outline(read(made, tmp_path))
+
+
+@pytest.mark.parametrize("before", ["a1", "t1"])
+def test_a_rewind_to_the_end_of_another_file(tmp_path: Path, before: str) -> None:
+    """A session that went on in another directory, and there back to where it had come, goes back to that."""
+    made = Transcript().record("progress", "t1", after="a1").user("u2", "On")
+    made.answer("a2", "Yes", "m2").user("u3", "Or else", after=before)
+
+    assert ["middle:a1", "user:u2", "assistant:a2", "middle:a1", "user:u3"] == outline(read(made, tmp_path))

@@ -31,6 +31,10 @@ class Thread:
         self._anchors, self._kinds, self._places = array("i"), array("q"), array("i")
         # The messages of the conversation.
         self._path = array("i")
+        # The record of another file that the conversation here goes on after; empty if there is none, or no message.
+        self._origin = ""
+        # Records between it, or another one that is not here, and the messages; each with that one.
+        self._outside: dict[str, str] = {}
         # The answer that is being read, and the records between its parts.
         self._answer: Said | None = None
         self._answer_id = ""
@@ -48,6 +52,8 @@ class Thread:
     def follow(self, uuid: str, parent: str | None) -> None:
         """Register a record that is not a message but may have successors."""
         if not self.knows(uuid):
+            if outside := self._outside_of(parent):
+                self._outside[uuid] = outside
             self._note(uuid, self._anchor_of(parent))
 
     def join(self, name: str) -> None:
@@ -135,7 +141,9 @@ class Thread:
     def _anchor_of(self, uuid: str | None) -> int:
         """Return the message that a record is or follows; the last message if the record is unknown."""
         number = self._records.find(uuid) if uuid else None
-        return self._tip if number is None else self._anchors[number]
+        if number is None:
+            return _START if uuid and uuid == self._origin else self._tip
+        return self._anchors[number]
 
     def _place_of(self, uuid: str) -> int:
         """Return the place in the conversation of the message that a record is or follows; negative if it has none."""
@@ -146,17 +154,27 @@ class Thread:
     def _way_to(self, record: Record) -> list[Step]:
         """Go to where a record has its place; return the steps that say so, none if it continues the conversation."""
         parent, meaning = record.parent, record.meaning
-        if parent and not self._path and not self.knows(parent):
-            middle: list[Step] = [Middle(parent)]
-        else:
-            middle = []
+        outside = self._outside_of(parent)
+        middle: list[Step] = [Middle(outside)] if outside else []
+        if not self._path:
+            self._origin = outside
         is_first = parent == "" and not meaning.answer and not meaning.joins
         after = _START if is_first else self._anchor_of(parent)
-        if self._continues(meaning, after):
+        if after == self._tip:
             return middle
+        if self._continues(meaning, after):
+            return []
         complete = self.flush()
         self._go_to(after)
-        return [*middle, *complete, Back("" if after == _START else self._records.name(after))]
+        return [*complete, *(middle or [Back("" if after == _START else self._records.name(after))])]
+
+    def _outside_of(self, parent: str | None) -> str:
+        """Return the record of another file that one with this predecessor follows; empty if that is of this file."""
+        if not parent or parent == self._origin:
+            return parent or ""
+        if self.knows(parent):
+            return self._outside.get(parent, "")
+        return "" if self._path else parent
 
     def _take_messages(self, uuid: str, meaning: Meaning) -> list[Step]:
         self._append(self._note(uuid), _kind_of(meaning))
