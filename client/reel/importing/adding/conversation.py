@@ -66,6 +66,10 @@ class Conversation:
         self._late: Said | None = None
         # The messages that were read before any answer; ``None`` once there is one.
         self._opening: list[Said] | None = []
+        # The summary in force; empty if there is none.
+        self._summary = ""
+        # The id of the newest answer that was read.
+        self._answer = ""
         # The newest prompt that was read.
         self._prompt: Said | None = None
         # The newest message that was read, and the time of the last one: a fork of it is no newer.
@@ -181,6 +185,14 @@ class Conversation:
 
     def _read(self, said: Said) -> None:
         said = self._recognition.named(said)
+        kept = self._kept(said)
+        self._read_as(kept)
+        if kept is not said:
+            for part in said.parts:
+                self._places[part.ref] = self._at or 0
+
+    def _read_as(self, said: Said) -> None:
+        """Read a message with the ids that it has in the log."""
         begins = said.role == "system" and self._at == self._base
         if said.role == "system":
             self._prompt = said
@@ -207,7 +219,28 @@ class Conversation:
             self._base = place
         if self._opening is not None:
             self._note_opening(said, self._opening)
+        if said.role == "assistant":
+            self._answer = said.parts[-1].ref
         self._go_to(place)
+
+    def _kept(self, said: Said) -> Said:
+        """Return a message that stays beside the summary in force with the ids of its copy there; any other as it is.
+
+        The file of a fork has it only there. The log of its origin has it before the summary, and may have the copy.
+        """
+        summary = self._place_of(self._summary) if self._summary and said.role != "system" else None
+        if summary is None:
+            return said
+        parts = tuple(part._replace(ref=f"{part.ref}@{self._summary}") for part in said.parts)
+        copy = next((place for part in parts if (place := self.log.place_of(part.ref)) is not None), None)
+        before = self._place_of(said.parts[-1].ref)
+        if copy is None and (before is None or before > summary):
+            return said
+        blocks = [block for part in parts for block in part.blocks]
+        if copy is not None and len(self._recognition.stored([copy])) >= len(blocks):
+            # It was copied as a whole, under the id of its first part.
+            parts = tuple(Part(part.ref, blocks) for part in parts if self.log.place_of(part.ref) == copy)
+        return said._replace(parts=parts)
 
     def _find(self, said: Said, half: int | None, rest: tuple[Part, ...], had: list[int], at: int | None) -> int | None:
         """Return the place of a message of which the log may have some parts, or all; what it does not have is added.
@@ -219,18 +252,23 @@ class Conversation:
             had: other messages that it may be.
             at: the message that it follows in its source.
         """
-        whole = self._recognition.renumbered(said.parts[-1], had) or self._recognition.whole(said.role, rest, had)
+        last = said.parts[-1]
+        whole = self._recognition.renumbered(last, had) or self._recognition.whole(said.role, rest, had)
         if whole is not None:
             half, rest = whole, ()
         known = said.parts[: len(said.parts) - len(rest)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
         place, parts = half, rest
+        if half is not None and said.role == "tool" and self.log.place_of(f"{last.ref}@{self._answer}") is not None:
+            self._left.add([half], self._answer)  # an import saw it before its call
         is_settled = half is not None and bool(rest or self._left) and self.log.is_message(half)
         if half is not None and is_settled:
             place, parts = self._settled(said, half, rest, at)
         if parts:
+            early = self._results_of(said, self.log.following(at, self._had))
             place = self._add(said, parts, at)
+            self._left.add(early, parts[-1].ref)
         else:
             self.known += 1
         if place is None:
@@ -238,6 +276,12 @@ class Conversation:
         else:
             self._place_parts(said.parts, place, is_settled=is_settled)
         return place
+
+    def _results_of(self, said: Said, places: list[int]) -> list[int]:
+        """Return those among messages that have results of calls in a new one: an import saw them before that."""
+        calls = {block["id"] for part in said.parts for block in part.blocks if block["type"] == "tool_call"}
+        stored = self._recognition.stored
+        return [one for one in places if calls and calls & {block.get("tool_call_id") for block in stored([one])}]
 
     def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
         """Add the parts of a message that are new; return their place, or ``None`` if they were refused."""
@@ -424,6 +468,7 @@ class Conversation:
             self._read(prompt)
         self._repeat_all(step.before, name, step.summary.line)
         self._say(step.said)
+        self._summary = name
         self._repeat_all(step.kept, name, step.summary.line)
 
     def _prompt_in_force(self, summary: str) -> Said | None:

@@ -422,6 +422,31 @@ def test_what_was_redacted_before_an_answer_was_whole(client: Client, tmp_path: 
     assert "hunter2" not in json.dumps(events)
 
 
+def test_results_that_are_seen_before_their_call(client: Client, tmp_path: Path) -> None:
+    """They come after it, once it is there, and so does what followed them; that stays so."""
+    made = Transcript("early").user("u1", "List").result("r1", "c1", after="a1").result("r2", "c2", after="a2")
+    made.answer("a1", call("c1"), "m1", after="u1").answer("a2", call("c2"), "m1").answer(
+        "b1", "Done.", "m2", after="r2"
+    )
+    watch, path = Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "early.jsonl"
+    for line in made.lines():
+        with path.open("a") as file:
+            file.write(line)
+        watch.look()
+
+    said = [
+        (record["kind"], record["ref"].partition("@")[0]) for record in client.iter_conversation("claude-code/early")
+    ]
+    watch.purge("claude-code/early")
+    assert [
+        ("user", "u1"),
+        ("assistant", "a2"),
+        ("tool_result", "r1"),
+        ("tool_result", "r2"),
+        ("assistant", "b1"),
+    ] == said
+
+
 def test_a_prompt_that_is_written_again(client: Client, tmp_path: Path) -> None:
     """One that an import saw before it was written again, under another id, is the same one."""
     watch, path = Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "again.jsonl"
