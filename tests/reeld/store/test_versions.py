@@ -39,7 +39,8 @@ def path(tmp_path: Path, version: int) -> str:
 def dump(path: str) -> list[str]:
     """Return everything that a file has, as SQL; the order of indexes and triggers changes when it is copied."""
     with closing(sqlite3.connect(path)) as connection:
-        return sorted([*map(str, connection.execute("PRAGMA user_version")), *connection.iterdump()])
+        about = [f"{name}: {connection.execute(f'PRAGMA {name}').fetchone()}" for name in ("user_version", "page_size")]
+        return sorted([*about, *connection.iterdump()])
 
 
 def opened(path: str) -> None:
