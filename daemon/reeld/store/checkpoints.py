@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 # Commits between two checkpoints, and bytes of rows; the WAL stays at a few megabytes. Commits write many pages again
 # and again, which are copied once. Those of rows are new: to copy more of them at once gains nothing, and holds up
 # others for longer.
-_COMMITS, _OF_ROWS = 125, 1 << 20
+_COMMITS, _OF_ROWS = 250, 1 << 20
 # Commits before the WAL is lengthened by a step: a daemon that is started for a command or two does not need that.
 _IN_USE = 10
 # Bytes of a row besides its texts, including its index entries.

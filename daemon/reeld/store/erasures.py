@@ -28,7 +28,7 @@ from reeld.store.sealed import ERASURE, change_key, is_unchanged, seal_erasure
 T = TypeVar("T")
 STAGED, DECIDED, APPLIED, DONE = STATES = "staged", "decided", "applied", "done"
 INCOMPLETE = "something is to be erased, and could not all be overwritten"
-# Events of a slice: 10 ms, and 4 MB of the WAL if each is on a page of its own. And their bytes, for the same reason.
+# Events of a slice: 10 ms, and 2 MB of the WAL if each is on a page of its own. And their bytes, for the same reason.
 SLICE = 500
 _BYTES = 1 << 20
 # Bytes of a change besides its texts: 11 with the first ids, 14 with ids of billions.

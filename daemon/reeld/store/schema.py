@@ -271,10 +271,6 @@ _TIMES = 3
 # What a power cut may lose: nothing that was acknowledged (full), or the commits since the last checkpoint (normal).
 FULL, NORMAL = DURABILITIES = ("full", "normal")
 
-# Bytes of a page of a new file; one of an older version has 4096, SQLite's default. A row of a message has 1 to 2 kB,
-# so such pages are a third empty: 39 MB of Claude Code's history take 59 MB with them, 46 with these, and 43 with those
-# of 16384, with which a lone add takes a fifth longer. Messages of 4 to 6 kB take up to half more: one to a page.
-PAGE_SIZE = 8192
 _WRITER_PRAGMAS = (
     "auto_vacuum = INCREMENTAL",  # first, because it has no effect once the file is in WAL mode
     "journal_mode = WAL",
@@ -325,8 +321,6 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
             what to do.
     """
     version = require_ours(connection, path)
-    if not version:  # the copy of an older file would have such pages as well, and may take more room then
-        connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")

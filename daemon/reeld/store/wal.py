@@ -22,8 +22,8 @@ _LOCKS = _PROC / "locks"
 # A reader locks one of these bytes of the ``-shm`` while its transaction is open, and every process the next byte while
 # it has the file open (SQLite's wal.c and os_unix.c). Adjacent locks are listed as one.
 _READ, _OPEN = range(123, 128), range(128, 129)
-# The frames of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 125 of them.
-_FRAMES = 680
+# The frames of a WAL at the first checkpoint, if commits are small: 5.3 pages each, and 250 of them.
+_FRAMES = 1_360
 # As many bytes are appended at once, while commits wait.
 _ZEROS = bytes(1 << 20)
 # What ``PRAGMA synchronous`` has from which on each commit is synced: without that, none is faster in a longer WAL.
@@ -57,7 +57,7 @@ def checkpoint(connection: sqlite3.Connection) -> Wal:
 
 
 def page_size(connection: sqlite3.Connection) -> int:
-    """Return how many bytes a page of the file has: 8192, or 4096 if an older version made it."""
+    """Return how many bytes a page of the file has: 4096, unless somebody has changed it."""
     (found,) = connection.execute("PRAGMA main.page_size").fetchone()
     return int(found)
 

@@ -180,7 +180,7 @@ async def test_a_full_mailbox(client: DirectClient, agent: Agent) -> None:
 @pytest.mark.parametrize("guilty", [0, 1, 4])
 async def test_only_the_faulty_command_of_a_run_fails(client: DirectClient, agent: Agent, guilty: int) -> None:
     """If a commit fails, its commands are tried one by one, and only the faulty one fails."""
-    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 100").fetchall())
+    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(5)
     for number in range(5):
         client.post(agent, "x" * 900_000 if number == guilty else str(number), answer=answers.take)
@@ -195,7 +195,7 @@ async def test_only_the_faulty_command_of_a_run_fails(client: DirectClient, agen
 
 async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient, agent: Agent) -> None:
     """A command that expects the head before another one's succeeds if that other one could not be written."""
-    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 100").fetchall())
+    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(2)
     client.post(agent, "x" * 900_000, if_seq=1, answer=answers.take)
     client.post(agent, "two", if_seq=1, answer=answers.take)
@@ -207,7 +207,7 @@ async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient,
 
 async def test_after_a_failure_writes_are_grouped_again(client: DirectClient, agent: Agent) -> None:
     """Only the commands that failed together are tried one by one; later writes are grouped again."""
-    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 100").fetchall())
+    await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(3)
     for text in ("one", "x" * 900_000, "two"):
         client.post(agent, text, answer=answers.take)

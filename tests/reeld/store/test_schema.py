@@ -15,7 +15,7 @@ from reel.base.errors import Storage
 from reel.wire.msgpack_codec import packer
 from reeld.store import checksums, schema
 from reeld.store.checksums import checksum
-from reeld.store.schema import APPLICATION_ID, PAGE_SIZE, VERSION, migrate, prepare
+from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import contents, event, made, mode, pragma, query, said, size, spoil, write
@@ -61,7 +61,6 @@ async def used(path: str) -> str:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("page_size", PAGE_SIZE),
         ("auto_vacuum", 2),
         ("journal_mode", "wal"),
         ("synchronous", 2),

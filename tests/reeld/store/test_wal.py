@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reeld.store import wal
-from reeld.store.schema import NORMAL, PAGE_SIZE, prepare
+from reeld.store.schema import NORMAL, prepare
 from reeld.store.wal import (
     checkpoint,
     lengthen_wal,
@@ -118,7 +118,7 @@ def test_zeros_behind_a_wal_mean_nothing(path: str, tmp_path: Path, is_empty: bo
             found = recovered.execute("SELECT number FROM later").fetchall()
             health = recovered.execute("PRAGMA integrity_check").fetchall()
 
-    assert (wal._FRAMES * (FRAME_SIZE + PAGE_SIZE), before) == (long, after)
+    assert (wal._FRAMES * (FRAME_SIZE + 4096), before) == (long, after)
     assert ([(7,)], [("ok",)]) == (found, health)
 
 
@@ -142,7 +142,7 @@ def test_a_long_wal_is_not_lengthened(path: str, monkeypatch: pytest.MonkeyPatch
         is_short = lengthen_wal(connection, f"{path}-wal")
 
         assert not is_short
-        assert FRAME_SIZE + PAGE_SIZE < len(before)
+        assert FRAME_SIZE + 4096 < len(before)
         assert before == Path(f"{path}-wal").read_bytes()
 
 

@@ -312,7 +312,7 @@ async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
         await store.writer.heartbeat()
         await store._database.run(lambda opened: opened.set_trace_callback(None))
 
-        assert 32 + 24 + schema.PAGE_SIZE == size(f"{path}-wal")  # a header, and a frame with its header
+        assert 32 + 24 + 4096 == size(f"{path}-wal")  # a header, and a frame with its header
         assert "PRAGMA synchronous = FULL" in statements[: statements.index("COMMIT")]
         assert before == await pragma(store, "synchronous")
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from reeld.store.schema import PAGE_SIZE
 from tests.reeld.store.making import seal, unguarded
 
 
@@ -36,7 +35,7 @@ def lose_from_index(path: str, index: str, statement: str) -> None:
         connection.execute("PRAGMA writable_schema = RESET")
 
 
-def break_overflow(path: str, letter: bytes, page: int = PAGE_SIZE) -> None:
+def break_overflow(path: str, letter: bytes, page: int = 4096) -> None:
     """Make a long text of one letter unreadable: its pages refer to one that does not exist."""
     file = Path(path)
     stored = file.read_bytes()
