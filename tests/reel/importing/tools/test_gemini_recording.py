@@ -11,10 +11,11 @@ from reel.sync.client import Client
 from tests.adapters.test_watched_agents import States
 from tests.reel.importing.adding.test_growing import Import
 from tests.reel.importing.gemini_recorder import Recorder
+from tests.reel.importing.recording import SEEDS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_session_that_is_recorded(client: Client, tmp_path: Path, seed: int) -> None:
     """Each request is a state of the log with its answer, and the conversation is that of an import at the end."""
     chance, root = Random(seed), tmp_path / "root"
