@@ -1,13 +1,17 @@
 """Rollouts of Codex that continue others: after a rewind, of a fork, and of a sub-agent."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reel.importing.steps import About, Said, Source
+from reel.importing.tools.codex.rollout import Rollout
 from reel.importing.tools.codex.tool import TOOL
+from reel.sync.client import Client
+from tests.reel.importing.adding.test_growing import Import
 from tests.reel.importing.rollouts import Lines
 
 _A, _B = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -169,3 +173,55 @@ def test_copies_of_a_rollout(tmp_path: Path) -> None:
 
     assert ([], [str(cut), str(whole)]) == (found.problems, [source.path for source in found.sources[:2]])
     assert ["One", "1", "Other"] == _texts(found.sources[2])
+
+
+def _refs(source: Source) -> dict[str, list[str]]:
+    """Return the refs of each text."""
+    refs: dict[str, list[str]] = {}
+    for step in TOOL.open(source).steps():
+        for part in step.parts if isinstance(step, Said) else ():
+            refs.setdefault(part.blocks[0]["text"], []).append(part.ref)
+    return refs
+
+
+def test_words_that_are_said_again_after_a_rewind(tmp_path: Path) -> None:
+    """They are told from those of the branch that was left, and are the same wherever their file is read."""
+    origin = _origin().write(tmp_path / f"sessions/rollout-1-{_A}.jsonl")
+    again = Lines(_A, history_base=_base(_A, _origin(), 3, 3)).said("user", "Right").said("assistant", "2")
+    _numbered(again, 3).write(tmp_path / f"sessions/rollout-2-{_A}_{_S}.jsonl")
+    fork = Lines(_B, forked_from_id=_A, history_base=_base(_S, again, 3, 5)).said("user", "Fork").said("assistant", "2")
+    _numbered(fork, 5).write(tmp_path / f"sessions/rollout-3-{_B}.jsonl")
+
+    first, second, third = map(_refs, TOOL.discover(tmp_path).sources)
+
+    assert str(origin) == TOOL.discover(tmp_path).sources[0].path
+    assert first["One"] == second["One"] == third["One"]
+    assert second["Right"] == third["Right"]
+    assert second["2"] == third["2"][:1]
+    assert 3 == len({*first["2"], *third["2"]})
+
+
+def test_a_thread_that_an_older_version_has_imported(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it said after a rewind comes once more when its file grows, and the conversation is what the files say."""
+    root = tmp_path / "root"
+    watch, fresh = (Import(client, "codex", root, tmp_path / seen) for seen in ("watched", "fresh"))
+    _origin().write(root / f"sessions/rollout-1-{_A}.jsonl")
+    segment = Lines(_A, history_base=_base(_A, _origin(), 3, 3)).said("user", "Right").said("assistant", "3")
+    path = _numbered(segment, 3).write(root / f"sessions/rollout-2-{_A}_{_S}.jsonl")
+    with monkeypatch.context() as older:
+        older.setattr(Rollout, "_said_ref", Rollout._ref)
+        watch.look()
+    before = watch.said("codex/")
+    _numbered(segment.said("user", "Then").said("assistant", "2"), 3).write(path)
+    os.utime(path, (path.stat().st_mtime + 10,) * 2)
+
+    watch.look()
+
+    after = watch.said("codex/")
+    watch.purge("codex/")
+    fresh.look()
+    assert fresh.said("codex/") == after
+    assert before != after
+    fresh.purge("codex/")

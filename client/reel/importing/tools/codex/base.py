@@ -24,6 +24,12 @@ HISTORY = "history"
 _ID_LENGTH = 36
 
 
+def file_id(path: str) -> str:
+    """Return the id by which others name the file of a rollout: that of its segment, else that of its thread."""
+    thread, segment = ids_in_name(Path(path))
+    return segment or thread
+
+
 class Stretch(NamedTuple):
     """The beginning of a file that is a part of a history.
 

@@ -86,6 +86,8 @@ class Rollout(JsonLines):
         self._described: About | None = None
         self._model = ""
         self._repeated: Counter[str] = Counter()
+        # The id of the file that is being read; empty for the first one of a history. See `_said_ref`.
+        self._file = ""
         self._answer: Said | None = None
         # The messages of the conversation, and among them the prompts, each with its predecessor.
         self._last = ""
@@ -121,11 +123,12 @@ class Rollout(JsonLines):
         if first is not None and text_in(first[0], "type") == "session_meta":
             yield from self.read_line(*first)
         for stretch in self._history:
+            self._file = "" if stretch is self._history[0] else base.file_id(stretch.path)
             with open_rollout(stretch.path) as file:
                 for found, line in self._records(stretch.lines(file)):
                     if stretch.has(found):
                         yield from self.read_line(found, line)
-        self.counts, self._has_meta = Counts(), False
+        self.counts, self._has_meta, self._file = Counts(), False, base.file_id(self.source.path)
         self._items = Items(self.counts.refused)
 
     def _records(self, lines: Iterator[Line]) -> Iterator[tuple[Json, int]]:
@@ -226,7 +229,7 @@ class Rollout(JsonLines):
             return
         self.counts.map()
         self.counts.left_out.update(left_out_of(payload))
-        ref = self._ref(payload)
+        ref = self._said_ref(payload)
         yield from self._say(self._items.read(_as_item(payload), ref, self._model), ref, sent, line)
 
     def _say(self, item: Item, ref: str, sent: int | None, line: int) -> Iterator[Step]:
@@ -268,7 +271,7 @@ class Rollout(JsonLines):
         elif self._events_only and (said := events.said_in(what, item or event)) is not None:
             self.counts.map()
             self._leave(item or event, _SHOWN_FIELDS)
-            yield from self._say(said, self._ref(event), sent, line)
+            yield from self._say(said, self._said_ref(event), sent, line)
         elif rule := events.rule_for(what):
             self.counts.ignore(rule)
         elif kind == "item_completed" and what:
@@ -313,7 +316,7 @@ class Rollout(JsonLines):
         self.counts.map()
         yield from self._flush()
         yield from self._describe()
-        ref = self._ref({"compacted": payload})
+        ref = self._said_ref({"compacted": payload})
         items = [_as_map(item) for item in list_in(payload, "replacement_history")]
         self._leave(payload, _COMPACTION_FIELDS if items else _COMPACTION_FIELDS - {"replacement_history"})
         prompts = tuple(prompt for prompt, _ in self._prompts)
@@ -338,6 +341,14 @@ class Rollout(JsonLines):
         made = digest(encode(payload, ascii_only=True))
         self._repeated[made] += 1
         return f"{made}-{self._repeated[made]}"
+
+    def _said_ref(self, payload: Json) -> str:
+        """Return a ref for what was said.
+
+        After a rewind, or in a fork, words that are said again are not those of the branch that was left. Only the file
+        tells them apart; the first one of a history says them as it always has.
+        """
+        return f"{self._ref(payload)}:{self._file}" if self._file else self._ref(payload)
 
     def _note(self, found: Json, sent: int | None, line: int) -> Kept:
         return Kept("note", self._ref(found), None, {"codex": encode(found)}, sent, line)
