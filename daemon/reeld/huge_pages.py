@@ -23,8 +23,8 @@ _POLICY = "/sys/kernel/mm/transparent_hugepage/enabled"
 _WHO_ASKS = "[madvise]"
 _ALLOCATOR, _TUNABLES = "PYTHONMALLOC", "GLIBC_TUNABLES"
 _TUNABLE = "glibc.malloc.hugetlb"
-# Bytes of memory below which a limit leaves no room for them: a daemon needs up to 5 MB more. In a cgroup of 64 MB, 150
-# clients were too many with them in three runs of three, and without them in none.
+# The least memory in bytes with which huge pages are used: they cost up to 5 MB. In a cgroup of 64 MB, a daemon with
+# them was killed by 150 clients in three runs of three, and one without them in none.
 _LEAST = 128 << 20
 # The names of what can begin again: the command, and `python -m reeld`.
 _PROGRAMS = ("reeld", "reeld.__main__")
@@ -79,7 +79,7 @@ def _is_alone() -> bool:
 
 
 def _has_room() -> bool:
-    """Return whether no limit of memory is so low that it should not be spent on being fast."""
+    """Return whether every memory limit leaves enough for the few megabytes that huge pages cost."""
     from reeld.memory_budget import smallest_limit  # noqa: PLC0415 - only a process that may begin again needs to know
 
     limit = smallest_limit()

@@ -99,7 +99,7 @@ class FreeMemory:
         self._least = 0
 
     def give_back_if_much(self) -> None:
-        """Give memory back if much of it has become free since the last time, or if the amount is unknown."""
+        """Give memory back if enough was freed since the last time; if the amount is unknown, always."""
         free = _free_bytes()
         if free is not None:
             self._least = min(self._least, free)

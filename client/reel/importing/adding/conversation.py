@@ -58,7 +58,7 @@ class Conversation:
         self._at: int | None = None
         # The head of the log before anything was added.
         self._had = target.log.head if target.row else 0
-        # Where it stays if another source decides that.
+        # The place to keep, if a newer source decides where the conversation continues.
         self._stays_at = target.log.tip if target.row and source.has_newer else None
         self._base: int | None = None
         # A prompt for the beginning of a log that is not there yet, or has other messages there: it comes before the
@@ -66,7 +66,7 @@ class Conversation:
         self._late: Said | None = None
         # The messages that were read before any answer; ``None`` once there is one.
         self._opening: list[Said] | None = []
-        # The summary in force; empty if there is none.
+        # The ref of the newest summary; empty before the first compaction.
         self._summary = ""
         # The id of the newest answer that was read.
         self._answer = ""
@@ -224,7 +224,7 @@ class Conversation:
         self._go_to(place)
 
     def _kept(self, said: Said) -> Said:
-        """Return a message that stays beside the summary in force with the ids of its copy there; any other as it is.
+        """Return a message that was kept beside the newest summary with the ids of its copy; any other one unchanged.
 
         The file of a fork has it only there. The log of its origin has it before the summary, and may have the copy.
         """
@@ -266,7 +266,7 @@ class Conversation:
         if half is not None and is_settled:
             place, parts = self._settled(said, half, rest, at)
         if parts:
-            early = self._results_of(said, self.log.following(at, self._had))
+            early = self._early_results(said, at) if self._had else []
             place = self._add(said, parts, at)
             self._left.add(early, parts[-1].ref)
         else:
@@ -277,11 +277,16 @@ class Conversation:
             self._place_parts(said.parts, place, is_settled=is_settled)
         return place
 
-    def _results_of(self, said: Said, places: list[int]) -> list[int]:
-        """Return those among messages that have results of calls in a new one: an import saw them before that."""
+    def _early_results(self, said: Said, at: int | None) -> list[int]:
+        """Return the messages with results of the calls in a new message that an earlier import saw before it.
+
+        Args:
+            said: the new message.
+            at: the message that it follows.
+        """
         calls = {block["id"] for part in said.parts for block in part.blocks if block["type"] == "tool_call"}
-        stored = self._recognition.stored
-        return [one for one in places if calls and calls & {block.get("tool_call_id") for block in stored([one])}]
+        places, stored = self.log.following(at, self._had) if calls else [], self._recognition.stored
+        return [place for place in places if calls & {block.get("tool_call_id") for block in stored([place])}]
 
     def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
         """Add the parts of a message that are new; return their place, or ``None`` if they were refused."""

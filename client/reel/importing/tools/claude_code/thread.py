@@ -31,9 +31,9 @@ class Thread:
         self._anchors, self._kinds, self._places = array("i"), array("q"), array("i")
         # The messages of the conversation.
         self._path = array("i")
-        # The record of another file that the conversation here goes on after; empty if there is none, or no message.
+        # The id of the record in another file that the first message of this one follows; empty if there is none.
         self._origin = ""
-        # Records between it, or another one that is not here, and the messages; each with that one.
+        # Records that are not messages and follow a record of another file, each with the id of that record.
         self._outside: dict[str, str] = {}
         # The answer that is being read, and the records between its parts.
         self._answer: Said | None = None
