@@ -11,17 +11,19 @@ from typing import Any
 
 from reel import requests
 from reel.base.errors import ReelError
-from reel.base.strict_json import Json, encode
+from reel.base.strict_json import Json
 from reel.importing.adding.agents import SOURCE
-from reel.importing.adding.left_behind import LeftBehind, pieces_of
-from reel.importing.adding.log import Log, ref_for
+from reel.importing.adding.early_results import results_of, was_early
+from reel.importing.adding.left_behind import LeftBehind
+from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Commands
+from reel.importing.adding.places import Places
 from reel.importing.adding.recognition import Recognition
+from reel.importing.adding.records import Records
 from reel.importing.adding.redactions import Redactions
+from reel.importing.adding.summaries import Summary
 from reel.importing.adding.target import Target
-from reel.importing.adding.usages import replacing
 from reel.importing.adding.writer import Writer
-from reel.importing.id_tables import IdMap
 from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
 
 # How many messages before the first answer are said again after a prompt that was found after them.
@@ -48,16 +50,12 @@ class Conversation:
         self.known = 0
         # The lines of messages that say something else than when they were imported.
         self.changed: list[int] = []
-        # The places of messages that are in the log under another id: parts of messages, and copies beside a summary.
-        self._places = IdMap()
-        self._left = LeftBehind()
-        # The message at which the agent was cloned from another one.
-        self._cloned = 0
+        self._places = Places(self.writer)
         self._recognition = Recognition(self.writer, target)
+        self._left = LeftBehind(self.writer, self._recognition)
+        self._records = Records(self.writer, self.redactions)
         # The message after which the next one comes, and the prompt at the beginning, which keeps its place.
         self._at: int | None = None
-        # The head of the log before anything was added.
-        self._had = target.log.head if target.row else 0
         # The place to keep, if a newer source decides where the conversation continues.
         self._stays_at = target.log.tip if target.row and source.has_newer else None
         self._base: int | None = None
@@ -66,8 +64,8 @@ class Conversation:
         self._late: Said | None = None
         # The messages that were read before any answer; ``None`` once there is one.
         self._opening: list[Said] | None = []
-        # The ref of the newest summary; empty before the first compaction.
-        self._summary = ""
+        # The newest summary.
+        self._summary: Summary | None = None
         # The id of the newest answer that was read.
         self._answer = ""
         # The newest prompt that was read.
@@ -75,8 +73,6 @@ class Conversation:
         # The newest message that was read, and the time of the last one: a fork of it is no newer.
         self._newest = 0
         self._sent: int | None = None
-        # Records for the log only that came before the agent existed.
-        self._early: list[Kept] = []
 
     @property
     def log(self) -> Log:
@@ -91,9 +87,9 @@ class Conversation:
             places: the places of messages that are not in the log, or not live, under their ids.
         """
         self._at, self._base = self.log.tip, base
-        self._had = 0  # who goes on knows where
+        self._recognition.had = 0  # who goes on knows where
         for ref, place in places.items():
-            self._places[ref] = place
+            self._places.note(ref, place)
 
     def count_earlier(self, other: "Conversation") -> None:
         """Count what another reading of the same source has done, up to what was refused."""
@@ -118,32 +114,25 @@ class Conversation:
             case Said():
                 self._say(step)
             case Kept():
-                self._keep(step)
+                self.known += not self._records.keep(step)
             case About():
                 self.writer.describing.take(step)
             case Back():
                 self._opening = None
-                self._at = self._end_of(step.to) if step.to else self._base
+                self._at = self._places.end_of(step.to) if step.to else self._base
             case Middle():
                 self._opening = None
-                self._at = self._end_of(step.after, self.log.tip)
+                self._at = self._places.end_of(step.after, self.log.tip)
             case Compacted():
                 self._opening = None
                 self._compact(step)
-
-    def _end_of(self, ref: str, unknown: int | None = None) -> int | None:
-        """Return the last message at what has a source's id; ``unknown`` if nothing has it."""
-        place = self._places.get(ref) or self.log.place_of(ref)
-        if place is None:
-            return unknown
-        return place if self.log.is_message(place) else self.log.state_with(place)[1]
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
         self._unless_it_failed(self._finish)
 
     def _finish(self) -> None:
-        if self._target.is_fork and self._at is not None:
+        if self._target.is_fork and self._at is not None and not self.writer.agent:
             self._begin()
         self._move()
         self.writer.flush()
@@ -164,16 +153,16 @@ class Conversation:
         A tool may write it again under another id, which counts the next time.
         """
         ref = prompt.parts[-1].ref
-        if self._at is not None or self._place_of(ref) is not None or not self._had:
+        if self._at is not None or self._places.of_message(ref) is not None:
             return prompt
-        place, named = self._recognition.prompt(prompt, self.log.following(None, self._had))
+        place, named = self._recognition.prompt(prompt, self._recognition.had_after(None))
         if place is not None:
-            self._places[ref] = place
+            self._places.note(ref, place)
         return named
 
     def _takes_prompt(self, prompt: Said) -> bool:
         """Return whether a prompt has its place here and now; one that is there stays where it is."""
-        place = self._place_of(prompt.parts[-1].ref)
+        place = self._places.of_message(prompt.parts[-1].ref)
         if self._late is not None and self._late.parts == prompt.parts:
             self._add_late()
             return False
@@ -184,32 +173,32 @@ class Conversation:
         return not is_late and (place is None or place != self._base)
 
     def _read(self, said: Said) -> None:
-        said = self._recognition.named(said)
-        kept = self._kept(said)
+        named = kept = self._recognition.named(said)
+        if self._summary is not None and said.role != "system":
+            kept = self._summary.in_fork(named, self.log, self._places, self._recognition.stored)
         self._read_as(kept)
-        if kept is not said:
-            for part in said.parts:
-                self._places[part.ref] = self._at or 0
+        if kept is not named:
+            for part in named.parts:
+                self._places.note(part.ref, self._at or 0)
 
     def _read_as(self, said: Said) -> None:
         """Read a message with the ids that it has in the log."""
-        begins = said.role == "system" and self._at == self._base
+        at = self._at
+        begins = said.role == "system" and at == self._base
         if said.role == "system":
             self._prompt = said
-        at = self._at
-        known, rest = self._known_parts(said.parts)
+        known, rest = self._recognition.last_known(said.parts)
         if known is not None and not self.log.is_message(known):
-            self._at = at
             self._read_rest(said)
             return
-        had = self._had_after() if rest and said.role != "system" else []
+        had = self._recognition.had_after(known or at) if rest and said.role != "system" else []
         if known is None and not had:  # as nearly all that is new
             place = self._add(said, said.parts, at)
             if place is not None:
                 for part in said.parts[:-1]:
-                    self._places[part.ref] = place
+                    self._places.note(part.ref, place)
         else:
-            place = self._find(said, known, rest, had, at)
+            place = self._find(said, known, rest, had)
         self._sent = said.sent or self._sent
         if place is None:
             return
@@ -223,26 +212,7 @@ class Conversation:
             self._answer = said.parts[-1].ref
         self._go_to(place)
 
-    def _kept(self, said: Said) -> Said:
-        """Return a message that was kept beside the newest summary with the ids of its copy; any other one unchanged.
-
-        The file of a fork has it only there. The log of its origin has it before the summary, and may have the copy.
-        """
-        summary = self._place_of(self._summary) if self._summary and said.role != "system" else None
-        if summary is None:
-            return said
-        parts = tuple(part._replace(ref=f"{part.ref}@{self._summary}") for part in said.parts)
-        copy = next((place for part in parts if (place := self.log.place_of(part.ref)) is not None), None)
-        before = self._place_of(said.parts[-1].ref)
-        if copy is None and (before is None or before > summary):
-            return said
-        blocks = [block for part in parts for block in part.blocks]
-        if copy is not None and len(self._recognition.stored([copy])) >= len(blocks):
-            # It was copied as a whole, under the id of its first part.
-            parts = tuple(Part(part.ref, blocks) for part in parts if self.log.place_of(part.ref) == copy)
-        return said._replace(parts=parts)
-
-    def _find(self, said: Said, half: int | None, rest: tuple[Part, ...], had: list[int], at: int | None) -> int | None:
+    def _find(self, said: Said, half: int | None, rest: tuple[Part, ...], had: list[int]) -> int | None:
         """Return the place of a message of which the log may have some parts, or all; what it does not have is added.
 
         Args:
@@ -250,52 +220,49 @@ class Conversation:
             half: where its last known part is.
             rest: the parts after that.
             had: other messages that it may be.
-            at: the message that it follows in its source.
         """
-        last = said.parts[-1]
-        whole = self._recognition.renumbered(last, had) or self._recognition.whole(said.role, rest, had)
-        if whole is not None:
-            half, rest = whole, ()
+        at, recognition = self._at, self._recognition
+        if had:
+            whole = recognition.renumbered(said.parts[-1], had) or recognition.whole(said.role, rest, had)
+            half, rest = (half, rest) if whole is None else (whole, ())
         known = said.parts[: len(said.parts) - len(rest)]
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
-        place, parts = half, rest
-        if half is not None and said.role == "tool" and self.log.place_of(f"{last.ref}@{self._answer}") is not None:
-            self._left.add([half], self._answer)  # an import saw it before its call
-        is_settled = half is not None and bool(rest or self._left) and self.log.is_message(half)
-        if half is not None and is_settled:
-            place, parts = self._settled(said, half, rest, at)
-        if parts:
-            early = self._early_results(said, at) if self._had else []
-            place = self._add(said, parts, at)
-            self._left.add(early, parts[-1].ref)
+        if half is not None:
+            if was_early(said, self._answer, self.log):
+                self._left.add([half], self._answer)
+            half, rest, self._at = self._left.settled(said, half, rest, at)
+        place = half
+        if rest:
+            early = results_of(said, self.log.following(at, recognition.had), recognition.stored)
+            place = self._add(said, rest, at)
+            self._left.add(early, rest[-1].ref)
         else:
             self.known += 1
         if place is None:
             self._at = half or self._at
         else:
-            self._place_parts(said.parts, place, is_settled=is_settled)
+            for part in said.parts:
+                if self.log.place_of(part.ref) != place:
+                    self._places.note(part.ref, place)
         return place
 
-    def _early_results(self, said: Said, at: int | None) -> list[int]:
-        """Return the messages with results of the calls in a new message that an earlier import saw before it.
+    def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
+        """Add the parts of a message that are new; return their place, or ``None`` if they were refused.
 
         Args:
-            said: the new message.
-            at: the message that it follows.
+            said: the message.
+            parts: the parts.
+            at: the message that it follows in its source.
         """
-        calls = {block["id"] for part in said.parts for block in part.blocks if block["type"] == "tool_call"}
-        places, stored = self.log.following(at, self._had) if calls else [], self._recognition.stored
-        return [place for place in places if calls & {block.get("tool_call_id") for block in stored([place])}]
-
-    def _add(self, said: Said, parts: tuple[Part, ...], at: int | None) -> int | None:
-        """Add the parts of a message that are new; return their place, or ``None`` if they were refused."""
         if self._late is not None:
             self._add_late()
-        element: Json = {"role": said.role, "content": self._content(said, parts, at)}
+        element: Json = {"role": said.role, "content": self.redactions.of_message(said, parts, at)}
         if said.metadata:
             element["provider_metadata"] = said.metadata
-        return self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
+        if not self.writer.agent:
+            self._begin()
+        return self.writer.put(element, parts[-1].ref, said, self._at, is_prompt=said.role == "user")
 
     def _read_rest(self, said: Said) -> None:
         """Read a message without the parts that are in the log as records beside the conversation: they stay these."""
@@ -309,38 +276,6 @@ class Conversation:
         """Return whether a part is in the log as a record, as an earlier version took it."""
         place = self.log.place_of(part.ref)
         return place is not None and not self.log.is_message(place)
-
-    def _content(self, said: Said, parts: tuple[Part, ...], at: int | None) -> list[Json]:
-        """Return the blocks of parts of a message, as they were redacted here.
-
-        Args:
-            said: the message.
-            parts: the parts.
-            at: the message that it follows in its source.
-        """
-        blocks = [block for part in parts for block in part.blocks]
-        if self.redactions.are_none:
-            return blocks
-        before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
-        skipped = sum(len(part.blocks) for part in before)
-        redacted = self.redactions.instead_of(said.role, parts, skipped, lambda: self._beside(at))
-        return blocks if redacted is None else redacted
-
-    def _beside(self, at: int | None) -> list[int]:
-        """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""
-        is_there = self._target.row is not None or not self.writer.agent or (at or 0) <= self._cloned
-        return self._target.log.following(at, self._target.log.head) if is_there else []
-
-    def _place_parts(self, parts: tuple[Part, ...], place: int, *, is_settled: bool) -> None:
-        """Note where the parts of a message are: it is in the log under the id of its last one.
-
-        Those that are there under their own, and not before it, were left behind.
-        """
-        for part in parts:
-            if (found := self.log.place_of(part.ref)) != place:
-                self._places[part.ref] = place
-                if found is not None and not is_settled:
-                    self._left.add(pieces_of(parts, place, self.log)[1], parts[-1].ref)
 
     def _note_opening(self, said: Said, opening: list[Said]) -> None:
         if said.role != "system":
@@ -385,142 +320,49 @@ class Conversation:
         row = self._target.row
         place = row.tags.get(SOURCE, "") if row is not None else ""
         is_other = self.writer.describing.tags.get(SOURCE, place) != place
-        return is_other and self.log.head <= self._had and Path(place).is_file()
-
-    def _place_of(self, ref: str) -> int | None:
-        place = self._places.get(ref) or self.log.place_of(ref)
-        return place if place is not None and self.log.is_message(place) else None
-
-    def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
-        """Return the place of the last known part of a message, and the parts after it."""
-        for number in range(len(parts), 0, -1):
-            place = self._recognition.place_of(parts[number - 1])
-            if place is not None:
-                self._at = place
-                return place, parts[number:]
-        return None, parts
-
-    def _settled(
-        self, said: Said, place: int, rest: tuple[Part, ...], at: int | None
-    ) -> tuple[int | None, tuple[Part, ...]]:
-        """Return the place of a message that is in the log, and what is to be added of it.
-
-        If the log has its first parts alone, the whole message takes their place; see
-        :mod:`reel.importing.adding.left_behind`.
-
-        Args:
-            said: the message.
-            place: where its last known part is.
-            rest: the parts after that.
-            at: the message that it follows in its source.
-        """
-        pieces, left = pieces_of(said.parts, place, self.log)
-        before = self.log.before(pieces[-1])
-        instead = self._left.instead_of(pieces[-1], self.log) if before != at else None
-        if not rest and instead is None:
-            self._left.add(left, said.parts[-1].ref)
-            return place, ()
-        stored = self._recognition.stored(pieces) if self.log.is_redacted else None
-        if stored is not None and rest and len(stored) != sum(len(part.blocks) for part in said.parts[: -len(rest)]):
-            return place, rest  # nobody can tell which blocks of the source these are
-        self._at = before if instead is None else at
-        others = [other for other in self._had_after() if other not in (*pieces, *left)] if rest else []
-        if (whole := self._recognition.whole(said.role, said.parts, others)) is not None:
-            return whole, ()
-        last = said.parts[-1] if rest else said.parts[-1]._replace(ref=f"{said.parts[-1].ref}@{instead}")
-        self._left.add((*pieces, *left), last.ref if rest else instead or "")
-        known = self.log.place_of(last.ref)
-        if known is not None:
-            return known, ()
-        if stored is not None:
-            return None, (last._replace(blocks=stored + [block for part in rest for block in part.blocks]),)
-        return None, (*said.parts[:-1], last)
-
-    def _had_after(self) -> list[int]:
-        """Return the messages that the log had before, and that follow the place where the source is."""
-        return self.log.following(self._at, self._had) if (self._at or 0) < self._had else []
-
-    def _keep(self, kept: Kept) -> None:
-        if (place := self.log.place_of(kept.ref)) is not None:
-            self._recount(kept, place)
-        elif not self.writer.agent:
-            self._early.append(kept)
-        else:
-            self._put_record(self.redactions.of_record(kept))
-
-    def _put_record(self, kept: Kept, first: int | None = None) -> None:
-        """Add a record; ``first`` is the first count of the answer whose tokens it counts again, if it does so."""
-        record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
-        seq = self._put(record, kept.ref, kept, is_prompt=False)
-        if seq is not None and kept.kind == "usage":
-            self.log.usages.add(seq if first is None else first, seq, kept.data)
-
-    def _recount(self, kept: Kept, first: int) -> None:
-        """Count the tokens of an answer again if its first count, at a seq, was made before it was complete."""
-        place = self.log.usages.smaller(first, kept.data) if kept.kind == "usage" and self.writer.agent else None
-        if place is None:
-            self.known += 1
-            return
-        self.writer.flush()
-        for earlier in self.writer.ask(requests.history(self.writer.agent, since=place - 1, limit=1)).events:
-            self._put_record(replacing(kept, ref_for(kept.ref), earlier), first)
+        return is_other and self.log.head <= self._recognition.had and Path(place).is_file()
 
     def _compact(self, step: Compacted) -> None:
         step = step._replace(summary=self._recognition.named(step.summary))
-        name = step.summary.parts[0].ref
-        prompt, self._at = self._prompt_in_force(name), self._base
+        summary = Summary(step.summary.parts[0].ref, step.summary.line)
+        prompt, self._at = self._prompt_in_force(), self._base
         if prompt is not None:
-            self._read(prompt)
-        self._repeat_all(step.before, name, step.summary.line)
+            self._read(summary.prompt(prompt))
+        self._repeat_all(step.before, summary)
         self._say(step.said)
-        self._summary = name
-        self._repeat_all(step.kept, name, step.summary.line)
+        self._summary = summary
+        self._repeat_all(step.kept, summary)
 
-    def _prompt_in_force(self, summary: str) -> Said | None:
+    def _prompt_in_force(self) -> Said | None:
         """Return the prompt that stays beside a summary, as a copy; ``None`` if the conversation begins with it."""
-        place = self._place_of(self._prompt.parts[-1].ref) if self._prompt is not None else None
-        if self._prompt is None or place is None or place == self._base or not self.log.leads(place, self._at):
-            return None
-        last = self._prompt.parts[-1]
-        return self._prompt._replace(parts=(*self._prompt.parts[:-1], last._replace(ref=f"{last.ref}@{summary}")))
+        place = self._places.of_message(self._prompt.parts[-1].ref) if self._prompt is not None else None
+        is_copied = place is not None and place != self._base and self.log.leads(place, self._at)
+        return self._prompt if is_copied else None
 
-    def _repeat_all(self, refs: tuple[str, ...], summary: str, line: int) -> None:
+    def _repeat_all(self, refs: tuple[str, ...], summary: Summary) -> None:
         """Add again the messages kept beside a summary; several refs may be parts of one message."""
         copies: dict[int, int] = {}
         for ref in refs:
-            place = self._place_of(ref)
-            if place is None:
-                continue
-            if place not in copies:
-                self._repeat(ref, place, f"{ref}@{summary}", line)
-                copies[place] = self._place_of(ref) or place
-            self._places[ref] = copies[place]
+            place = self._places.of_message(ref)
+            if place is not None:
+                copies[place] = copies.get(place) or self._repeat(ref, place, summary)
+                self._places.note(ref, copies[place])
 
-    def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
-        """Add again a message kept after a summary."""
-        if (known := self.log.place_of(copy)) is not None:
-            self._places[ref] = known
+    def _repeat(self, ref: str, place: int, summary: Summary) -> int:
+        """Add again a message kept beside a summary, unless its copy is there; return the place of that."""
+        copy = summary.ref_of_copy(ref)
+        known = self.log.place_of(copy)
+        if known is not None:
             self._go_to(known)
-            return
+            return known
         self.writer.flush()
         page: Any = self.writer.ask(requests.messages(self.writer.agent, since=place - 1, limit=1, at=place))
         for message in page.messages:
-            part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
-            self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
-            self._places[ref] = self._place_of(copy) or place
-
-    def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
-        """Collect a message or a record, and return its future seq; ``None`` if it was refused."""
-        if not self.writer.agent:
-            self._begin()
-        return self.writer.put(element, ref, step, self._at, is_prompt=is_prompt)
+            self._say(summary.copy(ref, message))
+        return self._places.of_message(copy) or place
 
     def _begin(self) -> None:
-        """Make the agent if it is not there."""
-        if self.writer.agent:
-            return
+        """Make the agent."""
         self._at = self.writer.make(self._at, self._sent)
-        self._cloned = self._at or 0
-        early, self._early = self._early, []
-        for kept in early:
-            self._keep(kept)
+        self.redactions.made_at = self._at or 0
+        self.known += self._records.keep_early()

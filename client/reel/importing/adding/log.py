@@ -11,13 +11,16 @@ from reel.importing.adding.markers import has_marker, is_certain
 from reel.importing.adding.usages import Usages
 from reel.importing.id_tables import IdMap
 from reel.importing.values import AS_WRITTEN, digest, text_in
+from reel.providers.blocks import text
 from reel.reading.log_tree import LogTree
 from reel.said.kinds import NODE_KINDS, is_conversation_kind, tip_after
+from reel.said.records import read_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from reel.base.strict_json import Json
     from reel.reading.log_tree import Place
 
 # Events that change a conversation without being part of it. A clone's first event is one of them.
@@ -129,10 +132,10 @@ class Log:
         return self.is_redacted and place in self._marked
 
     def _note_markers(self, seq: int, *texts: str | None) -> None:
-        for text in texts:
-            if text is not None and has_marker(text):
+        for each in texts:
+            if each is not None and has_marker(each):
                 self._marked.add(seq)
-                self.is_redacted = self.is_redacted or is_certain(text)
+                self.is_redacted = self.is_redacted or is_certain(each)
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Record an event added at the tip; ``ref`` is as it was sent."""
@@ -223,6 +226,14 @@ def is_of_prune(event: Any) -> bool:
         return text_in(json.loads(event["data_json"] or "{}"), "by") == _PRUNED
     except ValueError:
         return False
+
+
+def blocks_in(event: Any) -> list[Json]:
+    """Return the blocks of a message, as an event of the log has them."""
+    if event["kind"] == "system":
+        return [text(event["content"])]
+    parts = read_row(event["kind"], event["content"], event["data_json"])
+    return [] if parts is None else [{**block} for block in parts.content]
 
 
 def brought_by(clone: int, seq: int) -> Place:

@@ -13,8 +13,7 @@ from reel import requests
 from reel.base.errors import InvalidParams
 from reel.base.strict_json import Json
 from reel.base.values import fit_messagepack
-from reel.importing.adding.left_behind import blocks_in
-from reel.importing.adding.log import Log, id_before_number
+from reel.importing.adding.log import Log, blocks_in, id_before_number
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.redactions import may_be
 from reel.importing.adding.target import Target
@@ -39,6 +38,8 @@ class Recognition:
     def __init__(self, writer: Writer, target: Target) -> None:
         self._writer = writer
         self._origin = target.origin
+        # The head of the log before anything was added.
+        self.had = target.log.head if target.row else 0
         # By how much the numbers of the newest messages that are known so differ from those in the log.
         self._shift = 0
 
@@ -51,6 +52,18 @@ class Recognition:
         log = self._writer.log
         place = log.place_of(part.ref)
         return self._unfinished(part.ref, part.blocks) if place is None and log.unfinished else place
+
+    def had_after(self, place: int | None) -> list[int]:
+        """Return the messages that the log had before anything was added, and that follow a place."""
+        return self._log.following(place, self.had) if (place or 0) < self.had else []
+
+    def last_known(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
+        """Return the place of the last known part of a message, and the parts after it."""
+        for number in range(len(parts), 0, -1):
+            place = self.place_of(parts[number - 1])
+            if place is not None:
+                return place, parts[number:]
+        return None, parts
 
     def named(self, said: Said) -> Said:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""

@@ -11,12 +11,11 @@ from typing import Any
 
 from reel import requests
 from reel.base.strict_json import Json, encode, parse
-from reel.importing.adding.left_behind import blocks_in
-from reel.importing.adding.log import Log, id_at_end
+from reel.importing.adding.log import Log, blocks_in, id_at_end
 from reel.importing.adding.markers import MARKER, has_marker
 from reel.importing.adding.pipeline import Commands
 from reel.importing.adding.target import Target, read_log
-from reel.importing.steps import Kept, Part
+from reel.importing.steps import Kept, Part, Said
 from reel.said.kinds import ROLES
 
 # What the daemon made of texts, files and blocks of a provider has become a text.
@@ -40,29 +39,38 @@ class Redactions:
         agent = target.row.id if target.row else target.origin
         self._log = target.log
         self._own = _RedactionsOfLog(pipeline, agent, self._log)
+        # The message at which the agent was made of another one, or 0; ``None`` if it was not made here.
+        self.made_at: int | None = None
 
     @property
     def are_none(self) -> bool:
         """Whether nothing was redacted."""
         return not self._log.is_redacted and not self._of_older
 
-    def instead_of(
-        self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
-    ) -> list[Json] | None:
-        """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
+    def of_message(self, said: Said, parts: tuple[Part, ...], at: int | None) -> list[Json]:
+        """Return the blocks of parts of a message as they are stored.
 
         Args:
-            role: of the message.
-            parts: its parts.
-            skipped: how many of its blocks are before these.
-            following: returns the messages that follow the same one in the log.
+            said: the message.
+            parts: the parts.
+            at: the message that it follows in its source.
         """
-        found = self._own.instead_of(role, parts, skipped, following)
+        blocks = [block for part in parts for block in part.blocks]
+        if self.are_none:
+            return blocks
+        before = said.parts[: -len(parts)] if parts == said.parts[-len(parts) :] else ()
+        skipped = sum(len(part.blocks) for part in before)
+        found = self._own.instead_of(said.role, parts, skipped, lambda: self._beside(at))
         for older in self._of_older if found is None else ():
-            if (found := older.instead_of(role, parts, skipped, list)) is not None:
+            if (found := older.instead_of(said.role, parts, skipped, list)) is not None:
                 break
         self.count += found is not None
-        return found
+        return blocks if found is None else found
+
+    def _beside(self, at: int | None) -> list[int]:
+        """Return the messages that come after a place in the log as it was; a clone has other ones of these seqs."""
+        is_there = self.made_at is None or (at or 0) <= self.made_at
+        return self._log.following(at, self._log.head) if is_there else []
 
     def of_record(self, kept: Kept) -> Kept:
         """Return a record as it is stored."""
@@ -106,7 +114,14 @@ class _RedactionsOfLog:
     def instead_of(
         self, role: str, parts: tuple[Part, ...], skipped: int, following: Callable[[], Iterable[int]]
     ) -> list[Json] | None:
-        """Return what is stored instead of the blocks of a message; see :meth:`Redactions.instead_of`."""
+        """Return what is stored instead of the blocks of a message; ``None`` if nothing of it was redacted.
+
+        Args:
+            role: of the message.
+            parts: its parts.
+            skipped: how many of its blocks are before these.
+            following: returns the messages that follow the same one in the log.
+        """
         if not self._log.is_redacted:
             return None
         blocks = [block for part in parts for block in part.blocks]

@@ -12,8 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from reel.base.light_typing import NamedTuple
-from reel.importing.adding.left_behind import blocks_in
-from reel.importing.adding.log import id_at_end
+from reel.importing.adding.log import blocks_in, id_at_end
 from reel.importing.adding.target import CLIENT
 from reel.reading.log_tree import parent_of, place_of
 from reel.said.blocks import InvalidRecord

@@ -185,11 +185,6 @@ def test_nothing_said() -> None:
     assert [] == commands(About(title="T"), note("n1"))
 
 
-def test_records_before_the_first_message() -> None:
-    """They wait for the agent, and come first."""
-    assert ["create tool/demo", "add note+u1 over 1"] == commands(note("n1"), said("u1"))
-
-
 def test_what_the_agent_is_called() -> None:
     """Title and tags are those of the last step that names them, and one tag says where the agent is from."""
     book = Book()
@@ -438,22 +433,6 @@ def test_a_fork_that_says_nothing_of_its_own() -> None:
     target = Target("fork", None, existing("u1", "u2").log, "a1", is_fork=True)
 
     assert ["clone a1@2 fork"] == commands(said("u1"), target=target)
-
-
-def test_a_fork_of_what_was_summed_up() -> None:
-    """Its file has the messages that were kept after the summary only; the log may have copies of them there."""
-    kept: list[Step] = [Compacted(said("s")), said("u1"), said("u2")]
-
-    assert ["add u1 over 3", "add u2 over 4"] == commands(*kept, target=existing("u1", "s"))
-    assert ["add u2 over 4"] == commands(*kept, target=existing("u1", "s", "u1@s"))
-
-
-def test_a_fork_that_grows_of_what_was_summed_up() -> None:
-    """An answer that was kept is whole in the log of its origin, or was copied in part before."""
-    kept: list[Step] = [Compacted(said("s")), answer("a1", "a2"), said("u2")]
-
-    assert ["add a1 over 3", "add u2 over 4"] == commands(*kept, target=existing("a2", "s"))
-    assert ["add a1 over 4 from 4", "add u2 over 6"] == commands(*kept, target=existing("a2", "s", "a1@s"))
 
 
 def test_a_fork_is_as_old_as_what_it_says() -> None:

@@ -1,0 +1,33 @@
+"""Results that an import saw before their calls."""
+
+from typing import Any
+
+from reel.importing.adding.early_results import results_of, was_early
+from reel.importing.steps import Part
+from tests.reel.importing.adding.test_conversation import answer, existing, said
+
+
+def test_results_of_calls() -> None:
+    """They are the messages with a result of one of the calls; without calls, nothing is asked for."""
+    blocks = [{"type": "tool_call", "id": "c1"}, {"type": "text", "text": "c3"}, {"type": "tool_call", "id": "c2"}]
+    stored = {
+        3: [{"type": "tool_result", "tool_call_id": "c0"}, {"type": "tool_result", "tool_call_id": "c2"}],
+        4: [{"type": "text", "text": "c1"}],
+        5: [{"type": "tool_result", "tool_call_id": "c3"}],
+    }
+
+    def blocks_of(places: list[int]) -> list[Any]:
+        return [block for place in places for block in stored.pop(place)]
+
+    assert [] == results_of(answer("a1"), [3, 4, 5], blocks_of)
+    assert [3] == results_of(answer("a1")._replace(parts=(Part("a1", blocks),)), [3, 4, 5], blocks_of)
+    assert {} == stored
+
+
+def test_results_that_were_early() -> None:
+    """The log has them a second time, under an id with that of the answer; nothing else has such an id."""
+    log = existing("u1", "r1@a1").log
+
+    assert was_early(said("r1", role="tool"), "a1", log)
+    assert not was_early(said("r1", role="tool"), "a2", log)
+    assert not was_early(said("r1"), "a1", log)
