@@ -9,65 +9,42 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.said.formats import Format
 from tests.adapters.asked_blocks import Block, prompts_in, tools_in
+from tests.adapters.scripted.answers import Answer, Failure, Held, Part, Shell, Thought, Use, Words
+from tests.adapters.scripted.anthropic import Anthropic
+from tests.adapters.scripted.chat import Chat
+from tests.adapters.scripted.gemini import Gemini
+from tests.adapters.scripted.responses import Responses
+from tests.adapters.scripted.writer import Event, Writer
 from tests.background import in_background
 from tests.patience import Deadline
 
-Event = dict[str, Any]
 _SHELLS = ("Bash", "exec_command", "shell", "bash", "run_shell_command")
 _WORD = re.compile(r"script-\d+")
 # Between two looks whether the time is over, in seconds.
 _LOOK = 1.0
 # Between two looks whether a program has gone away.
 _PAUSE = 0.05
-
-
-class Thought(NamedTuple):
-    """What the model thinks."""
-
-    text: str
-
-
-class Words(NamedTuple):
-    """What the model says."""
-
-    text: str
-
-
-class Use(NamedTuple):
-    """A call of a tool: its name, after its namespace and a slash if it has one, and its arguments."""
-
-    name: str
-    given: dict[str, Any]
-
-
-class Shell(NamedTuple):
-    """A call of the program's shell."""
-
-    command: str
-
-
-class Held(NamedTuple):
-    """A text of which half arrives; then the connection stays open until the program closes it."""
-
-    text: str
-
-
-class Failure(NamedTuple):
-    """An error instead of an answer."""
-
-    status: int
-
-
-Part = Thought | Words | Use | Shell | Held | Failure
-Answer = Sequence[Part]
+# What a path has, and the format that is spoken there.
+_APIS: Mapping[str, Format] = {
+    "/messages": "anthropic",
+    "/responses": "openai-responses",
+    "/chat/completions": "openai-chat",
+    "enerateContent": "gemini",
+}
+_WRITERS: Mapping[Format, type[Writer]] = {
+    "anthropic": Anthropic,
+    "openai-responses": Responses,
+    "openai-chat": Chat,
+    "gemini": Gemini,
+}
 
 
 @dataclass
@@ -227,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"type": "api_error", "message": "scripted", "code": answer[0].status, "status": "INTERNAL"}
             self._reply(answer[0].status, {"type": "error", "error": error})
             return
-        writer = _WRITERS[asked.api](asked.number, asked.body, self.path)
+        writer = _WRITERS[asked.api](asked.number, asked.body)
         if not (asked.body.get("stream") or "stream" in self.path.lower()):
             (text,) = (part.text for part in answer if isinstance(part, Words))
             self._reply(200, writer.whole(text))
@@ -268,262 +245,3 @@ def _called(part: Part, asked: Asked) -> Thought | Words | Use:
     key = "cmd" if "cmd" in schema.get("properties", {}) else "command"
     more = {"description": "Scripted"} if "description" in schema.get("properties", {}) else {}
     return Use(name, {key: part.command, **more})
-
-
-class _Writer:
-    """Writes the events of one answer.
-
-    Args:
-        number: that of the request.
-        body: the request.
-        path: the path that it was sent to.
-    """
-
-    def __init__(self, number: int, body: dict[str, Any], path: str) -> None:
-        self.number = number
-        self.model = body.get("model", "fake")
-        self.path = path
-        # Gemini CLI keeps a summary only if it has fewer tokens than what was asked.
-        self.tokens = len(json.dumps(body)) // 3
-        self.said: list[Block] = []
-
-    def id_of_call(self) -> str:
-        """Return the id of a call that comes next."""
-        return f"call_{self.number:05}x{len(self.said)}"
-
-    def _say(self, kind: str, *values: Any) -> None:
-        self.said.append((kind, *values))
-
-    @property
-    def calls(self) -> bool:
-        """Whether the answer has calls."""
-        return any(block[0] == "call" for block in self.said)
-
-
-class _Anthropic(_Writer):
-    @property
-    def _message(self) -> Event:
-        kept = {"id": f"msg_{self.number:05}", "type": "message", "role": "assistant", "model": self.model}
-        usage = {"input_tokens": 100 + self.number, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 3}
-        usage["output_tokens"] = 7
-        return {**kept, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
-
-    def whole(self, text: str) -> Event:
-        return {**self._message, "content": [{"type": "text", "text": text}], "stop_reason": "end_turn"}
-
-    def begin(self) -> Iterator[Event]:
-        yield {"type": "message_start", "message": self._message}
-
-    def _block(self, empty: Event, *deltas: Event) -> Iterator[Event]:
-        index = len(self.said)
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-
-    def half(self, text: str) -> Iterator[Event]:
-        half = text[: len(text) // 2]
-        yield from self._block({"type": "text", "text": ""}, {"type": "text_delta", "text": half})
-
-    def part(self, part: Thought | Words | Use) -> Iterator[Event]:
-        index = len(self.said)
-        match part:
-            case Thought(text):
-                signature = f"U2lnbmVk{self.number:04}"
-                said = {"type": "thinking_delta", "thinking": text}
-                signed = {"type": "signature_delta", "signature": signature}
-                yield from self._block({"type": "thinking", "thinking": "", "signature": ""}, said, signed)
-                self._say("thought", text, signature)
-            case Words(text):
-                halves = text[: len(text) // 2], text[len(text) // 2 :]
-                deltas = [{"type": "text_delta", "text": half} for half in halves]
-                yield from self._block({"type": "text", "text": ""}, *deltas)
-                self._say("assistant", text)
-            case Use(name, given):
-                call = self.id_of_call()
-                delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
-                yield from self._block({"type": "tool_use", "id": call, "name": name, "input": {}}, delta)
-                self._say("call", call, name, json.dumps(given, sort_keys=True))
-        yield {"type": "content_block_stop", "index": index}
-
-    def end(self) -> Iterator[Event]:
-        reason = "tool_use" if self.calls else "end_turn"
-        yield {
-            "type": "message_delta",
-            "delta": {"stop_reason": reason, "stop_sequence": None},
-            "usage": {"output_tokens": 50},
-        }
-        yield {"type": "message_stop"}
-
-
-class _Responses(_Writer):
-    def __init__(self, number: int, body: dict[str, Any], path: str) -> None:
-        super().__init__(number, body, path)
-        self._items: list[Event] = []
-
-    def _response(self, status: str) -> Event:
-        kept = {"id": f"resp_{self.number:05}", "object": "response", "created_at": 0, "model": self.model}
-        return {**kept, "status": status, "output": self._items, "usage": _USAGE_OF_RESPONSES}
-
-    def _message(self, text: str) -> Event:
-        content = [{"type": "output_text", "text": text, "annotations": []}]
-        kept = {"type": "message", "id": f"msg_{self.number}_{len(self._items)}", "role": "assistant"}
-        return {**kept, "status": "completed", "content": content}
-
-    def whole(self, text: str) -> Event:
-        self._items.append(self._message(text))
-        return self._response("completed")
-
-    def begin(self) -> Iterator[Event]:
-        yield {"type": "response.created", "response": {**self._response("in_progress"), "output": []}}
-
-    def _text(self, item: Event, texts: Sequence[str]) -> Iterator[Event]:
-        index, place = len(self._items), {"item_id": item["id"], "content_index": 0}
-        part = {"type": "output_text", "text": "", "annotations": []}
-        started = {**item, "content": [], "status": "in_progress"}
-        yield {"type": "response.output_item.added", "output_index": index, "item": started}
-        yield {"type": "response.content_part.added", "output_index": index, **place, "part": part}
-        for text in texts:
-            yield {"type": "response.output_text.delta", "output_index": index, **place, "delta": text}
-
-    def half(self, text: str) -> Iterator[Event]:
-        return self._text(self._message(text), [text[: len(text) // 2]])
-
-    def part(self, part: Thought | Words | Use) -> Iterator[Event]:
-        index = len(self._items)
-        match part:
-            case Thought(text):
-                summary = [{"type": "summary_text", "text": text}]
-                item = {"type": "reasoning", "id": f"rs_{self.number}_{index}", "summary": summary}
-                item["encrypted_content"] = f"RW5j{self.number:04}"
-                yield {"type": "response.output_item.added", "output_index": index, "item": {**item, "summary": []}}
-                place = {"item_id": item["id"], "output_index": index, "summary_index": 0}
-                empty = {"type": "summary_text", "text": ""}
-                yield {"type": "response.reasoning_summary_part.added", **place, "part": empty}
-                yield {"type": "response.reasoning_summary_text.delta", **place, "delta": text}
-                self._say("thought", text, item["encrypted_content"])
-            case Words(text):
-                item = self._message(text)
-                yield from self._text(item, [text[: len(text) // 2], text[len(text) // 2 :]])
-                self._say("assistant", text)
-            case Use(name, given):
-                space, _, name = name.rpartition("/")
-                call, arguments = self.id_of_call(), json.dumps(given)
-                item = {"type": "function_call", "id": f"fc_{self.number}_{index}", "call_id": call, "name": name}
-                item |= {"arguments": arguments, "status": "completed"} | ({"namespace": space} if space else {})
-                added = {**item, "arguments": ""}
-                yield {"type": "response.output_item.added", "output_index": index, "item": added}
-                place = {"item_id": item["id"], "output_index": index}
-                yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
-                yield {"type": "response.function_call_arguments.done", **place, "arguments": arguments}
-                self._say("call", call, name, json.dumps(given, sort_keys=True))
-        self._items.append(item)
-        yield {"type": "response.output_item.done", "output_index": index, "item": item}
-
-    def end(self) -> Iterator[Event]:
-        yield {"type": "response.completed", "response": self._response("completed")}
-
-
-_USAGE_OF_RESPONSES = {
-    "input_tokens": 100,
-    "input_tokens_details": {"cached_tokens": 20},
-    "output_tokens": 50,
-    "output_tokens_details": {"reasoning_tokens": 7},
-    "total_tokens": 150,
-}
-
-
-class _Chat(_Writer):
-    def _chunk(self, delta: Event, reason: str | None = None) -> Event:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return {**self._kept, "object": "chat.completion.chunk", "choices": [choice]}
-
-    @property
-    def _kept(self) -> Event:
-        return {"id": f"chatcmpl-{self.number:05}", "created": 0, "model": self.model}
-
-    @property
-    def _usage(self) -> Event:
-        cached = {"prompt_tokens_details": {"cached_tokens": 20}}
-        return {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150, **cached}
-
-    def whole(self, text: str) -> Event:
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        return {**self._kept, "object": "chat.completion", "choices": [choice], "usage": self._usage}
-
-    def begin(self) -> Iterator[Event]:
-        yield self._chunk({"role": "assistant", "content": ""})
-
-    def half(self, text: str) -> Iterator[Event]:
-        yield self._chunk({"content": text[: len(text) // 2]})
-
-    def part(self, part: Thought | Words | Use) -> Iterator[Event]:
-        match part:
-            case Thought(text):
-                yield self._chunk({"reasoning_content": text})
-                self._say("thought", text, "")
-            case Words(text):
-                for half in (text[: len(text) // 2], text[len(text) // 2 :]):
-                    yield self._chunk({"content": half})
-                self._say("assistant", text)
-            case Use(name, given):
-                index = sum(block[0] == "call" for block in self.said)
-                call = self.id_of_call()
-                function = {"name": name, "arguments": json.dumps(given)}
-                called = {"index": index, "id": call, "type": "function", "function": function}
-                yield self._chunk({"tool_calls": [called]})
-                self._say("call", call, name, json.dumps(given, sort_keys=True))
-
-    def end(self) -> Iterator[Event]:
-        yield self._chunk({}, "tool_calls" if self.calls else "stop")
-        yield {**self._kept, "object": "chat.completion.chunk", "choices": [], "usage": self._usage}
-
-
-class _Gemini(_Writer):
-    def _chunk(self, part: Event, reason: str | None = None) -> Event:
-        done = {"finishReason": reason} if reason else {}
-        candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **done}
-        usage = {"promptTokenCount": self.tokens, "candidatesTokenCount": 50, "totalTokenCount": self.tokens + 50}
-        kept = {"modelVersion": "fake", "responseId": f"r{self.number}", "usageMetadata": usage}
-        return {"candidates": [candidate], **kept}
-
-    def whole(self, text: str) -> Event:
-        return self._chunk({"text": text}, "STOP")
-
-    def begin(self) -> Iterator[Event]:
-        yield from ()
-
-    def half(self, text: str) -> Iterator[Event]:
-        yield self._chunk({"text": text[: len(text) // 2]})
-
-    def part(self, part: Thought | Words | Use) -> Iterator[Event]:
-        match part:
-            case Thought(text):
-                # It goes back without what it thought.
-                yield self._chunk({"text": f"**Subject** {text}", "thought": True})
-            case Words(text):
-                for half in (text[: len(text) // 2], text[len(text) // 2 :]):
-                    yield self._chunk({"text": half})
-                self._say("assistant", text)
-            case Use(name, given):
-                call = self.id_of_call()
-                first = {} if self.calls else {"thoughtSignature": f"U2ln{self.number:04}"}
-                yield self._chunk({"functionCall": {"id": call, "name": name, "args": given}, **first})
-                self._say("call", call, name, json.dumps(given, sort_keys=True))
-
-    def end(self) -> Iterator[Event]:
-        yield self._chunk({"text": ""}, "STOP")
-
-
-# What a path has, and the format that is spoken there.
-_APIS: dict[str, Format] = {
-    "/messages": "anthropic",
-    "/responses": "openai-responses",
-    "/chat/completions": "openai-chat",
-    "enerateContent": "gemini",
-}
-_WRITERS: dict[str, type[Any]] = {
-    "anthropic": _Anthropic,
-    "openai-responses": _Responses,
-    "openai-chat": _Chat,
-    "gemini": _Gemini,
-}

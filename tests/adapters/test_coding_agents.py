@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from tests.adapters.programs import PACKAGES, program, search_path
-from tests.adapters.scripted_provider import Provider, Use, Words, scripted_provider
+from tests.adapters.scripted.answers import Use, Words
+from tests.adapters.scripted_provider import Provider, scripted_provider
 from tests.daemon import Daemon, until_indexed
 from tests.patience import PATIENCE
 

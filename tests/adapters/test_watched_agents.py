@@ -28,22 +28,13 @@ from reel import requests
 from reel.said.formats import Format
 from reel.said.messages import NewMessage, Record
 from reel.sync.client import Client
-from tests.adapters.agents_at_work import AGENTS, Place, Session
 from tests.adapters.asked_blocks import Block, blocks_of, conversation_of, without_end
+from tests.adapters.at_work.agents import AGENTS
+from tests.adapters.at_work.place import Place
+from tests.adapters.at_work.session import Session
 from tests.adapters.programs import program
-from tests.adapters.scripted_provider import (
-    Answer,
-    Asked,
-    Failure,
-    Held,
-    Part,
-    Provider,
-    Shell,
-    Thought,
-    Use,
-    Words,
-    scripted_provider,
-)
+from tests.adapters.scripted.answers import Answer, Failure, Held, Part, Shell, Thought, Use, Words
+from tests.adapters.scripted_provider import Asked, Provider, scripted_provider
 from tests.daemon import Daemon
 from tests.patience import LONGEST, Deadline
 
