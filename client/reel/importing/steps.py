@@ -144,7 +144,17 @@ class Compacted(NamedTuple):
         return self.summary._replace(metadata={**self.summary.metadata, COMPACTED: True})
 
 
-Step: TypeAlias = About | Said | Kept | Back | Middle | Compacted
+class Again(NamedTuple):
+    """Messages from before the newest summary follow here, once more.
+
+    Args:
+        refs: the refs of the messages.
+    """
+
+    refs: tuple[str, ...]
+
+
+Step: TypeAlias = About | Said | Kept | Back | Middle | Compacted | Again
 
 
 class Problem(NamedTuple):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reel.importing.steps import About, Back, Compacted, Kept, Middle, Said, Source, Step
+from reel.importing.steps import About, Again, Back, Compacted, Kept, Middle, Said, Source, Step
 from reel.importing.tools.claude_code.tool import Session
 from reel.said.blocks import check_blocks
 
@@ -109,6 +109,8 @@ def _word(step: Step) -> str:
             return f"middle:{step.after}"
         case Compacted():
             return " ".join([f"compacted:{step.summary.parts[0].ref}", *step.kept])
+        case Again():
+            return " ".join(["again:", *step.refs])
         case Kept():
             return f"{step.kind}:{step.ref}" if step.kind == "note" else ""
         case About():
@@ -132,4 +134,6 @@ def check_step(step: Step, said: set[str]) -> set[str]:
         case Compacted():
             assert {*step.kept, *step.before} <= said
             return check_step(step.summary, said)
+        case Again():
+            assert {*step.refs} <= said
     return set()

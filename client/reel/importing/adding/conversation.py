@@ -24,7 +24,7 @@ from reel.importing.adding.redactions import Redactions
 from reel.importing.adding.summaries import Summary
 from reel.importing.adding.target import Target
 from reel.importing.adding.writer import Writer
-from reel.importing.steps import About, Back, Compacted, Kept, Middle, Part, Said, Source, Step
+from reel.importing.steps import About, Again, Back, Compacted, Kept, Middle, Part, Said, Source, Step
 
 # How many messages before the first answer are said again after a prompt that was found after them.
 _OPENING = 100
@@ -65,7 +65,7 @@ class Conversation:
         # The messages that were read before any answer; ``None`` once there is one.
         self._opening: list[Said] | None = []
         # The newest summary.
-        self._summary: Summary | None = None
+        self._summary = Summary("", 0)
         # The id of the newest answer that was read.
         self._answer = ""
         # The newest prompt that was read.
@@ -126,6 +126,8 @@ class Conversation:
             case Compacted():
                 self._opening = None
                 self._compact(step)
+            case Again():
+                self._repeat_all(step.refs, self._summary)
 
     def finish(self) -> None:
         """Send the remaining messages, and set the title and the tags."""
@@ -174,7 +176,7 @@ class Conversation:
 
     def _read(self, said: Said) -> None:
         named = kept = self._recognition.named(said)
-        if self._summary is not None and said.role != "system":
+        if self._summary.ref and said.role != "system":
             kept = self._summary.in_fork(named, self.log, self._places, self._recognition.stored)
         self._read_as(kept)
         if kept is not named:

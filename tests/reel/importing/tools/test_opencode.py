@@ -15,7 +15,7 @@ from reel.importing.steps import About, Back, Compacted, Counts, Kept, Said, Ste
 from reel.importing.tools.opencode.messages import Messages
 from reel.importing.tools.opencode.tool import TOOL
 from reel.touches.reading import touches
-from tests.reel.importing.transcripts import check_step
+from tests.reel.importing.transcripts import check_step, outline
 
 _DONE = {"created": 1_760_000_000_000, "completed": 1_760_000_000_009}
 _TOKENS = {"input": 3, "output": 2, "reasoning": 0, "cache": {"read": 1, "write": 0}}
@@ -190,6 +190,18 @@ def test_answer_that_is_being_written(tmp_path: Path) -> None:
     assert [("user", ["Hi"])] == said(read(tree(tmp_path, [prompt("Hi"), unfinished])))
 
 
+def test_a_prompt_while_an_answer_is_being_written(tmp_path: Path) -> None:
+    """It waits for the answer as well; if nobody has written for a while, it follows what there is of it."""
+    begun = ({**_MADE, "time": {"created": 5}}, [{"type": "text", "text": "Hel"}])
+    tree(tmp_path, [prompt("Hi"), begun, prompt("Ho")])
+    (source,) = TOOL.discover(tmp_path).sources
+    now, left = TOOL.open(source), TOOL.open(source._replace(modified=1))
+
+    assert ([("user", ["Hi"])], True) == (said(list(now.steps())), now.counts.unfinished)
+    refs = [step.parts[0].ref for step in left.steps() if isinstance(step, Said)]
+    assert ["prt_00", "prt_10~", "prt_20"] == refs
+
+
 def test_an_answer_that_is_written_again(tmp_path: Path) -> None:
     """An answer that has ended, but whose step has not, is left for the next import: its other parts are to come."""
     parts = [{"type": "step-start"}, {"type": "text", "text": "I look."}, {"type": "step-finish"}]
@@ -197,6 +209,7 @@ def test_an_answer_that_is_written_again(tmp_path: Path) -> None:
     aborted = {**ended, "error": {"name": "MessageAbortedError"}}
 
     assert [("user", ["Hi"])] == said(read(tree(tmp_path / "a", [prompt("Hi"), (ended, parts[:2])])))
+    assert [("user", ["Hi"])] == said(read(tree(tmp_path / "b", [prompt("Hi"), (ended, [])])))
     for number, message in enumerate([(ended, parts), (aborted, parts[:2]), (ended, parts[1:2])]):
         assert ("assistant", ["I look."]) == said(read(tree(tmp_path / str(number), [prompt("Hi"), message])))[1]
 
@@ -237,6 +250,123 @@ def test_a_compaction_without_its_summary(tmp_path: Path) -> None:
     assert [("user", ["One"])] == said(read(tree(tmp_path / "a", [prompt("One"), compaction])))
     messages = [prompt("One"), compaction, prompt("Two")]
     assert ["user"] * 3 == [role for role, _ in said(read(tree(tmp_path / "b", messages)))]
+
+
+def _compacted(tail: str, **summary: Any) -> list[Any]:
+    """Return a conversation that was summed up, and goes on."""
+    compaction = ({"role": "user", "time": _DONE}, [{"type": "compaction", "auto": False, "tail_start_id": tail}])
+    answer = ({**_MADE, "summary": True, **summary}, [{"type": "text", "text": "Sum"}])
+    return [prompt("One"), prompt("Two"), prompt("Three"), compaction, answer, prompt("Four")]
+
+
+@pytest.mark.parametrize(
+    ("tail", "kept"), [("msg_1", ["again: prt_10 prt_20"]), ("msg_3", []), ("msg_9", []), ("", [])]
+)
+def test_what_is_kept_beside_a_summary(tmp_path: Path, tail: str, kept: list[str]) -> None:
+    """The last messages before a compaction, from the one that it names on, follow its summary once more."""
+    messages = _compacted(tail)
+
+    before = ["user:prt_00", "user:prt_10", "user:prt_20"]
+    assert [*before, "compacted:prt_30", "assistant:prt_40", *kept, "user:prt_50"] == outline(
+        read(tree(tmp_path, messages))
+    )
+
+
+def test_a_compaction_that_was_taken_back(tmp_path: Path) -> None:
+    """It is left with a step back to where the messages are that it has kept."""
+    steps = read(tree(tmp_path, _compacted("msg_1"), revert={"messageID": "msg_2"}))
+
+    assert ["compacted:prt_30", "assistant:prt_40", "user:prt_50", "back:prt_10"] == outline(steps)[3:]
+
+
+@pytest.mark.parametrize(
+    ("left", "then"),
+    [({"time": {"created": 5}}, []), ({"error": {"name": "APIError"}}, ["note:msg_4/error/note", "back:prt_30"])],
+)
+def test_a_summary_that_was_left(tmp_path: Path, left: Any, then: list[str]) -> None:
+    """One that did not end, or failed, is no summary."""
+    messages = [*_compacted("", **left), (_MADE, [{"type": "text", "text": "Yes"}])]
+
+    steps = outline(read(tree(tmp_path, messages)))
+    assert ["user:prt_30", "assistant:prt_40", *then, "user:prt_50", "assistant:prt_60"] == steps[3:]
+
+
+def test_a_summary_that_may_go_on(tmp_path: Path) -> None:
+    """It waits until it has ended, or another answer follows, however long that takes, and so does what follows it."""
+    (source,) = TOOL.discover(tree(tmp_path, _compacted("", time={"created": 5}))).sources
+    reading = TOOL.open(source._replace(modified=1))
+
+    assert (["user:prt_00", "user:prt_10", "user:prt_20"], True) == (
+        outline(list(reading.steps())),
+        reading.counts.unfinished,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "is_dropped"),
+    [
+        ("MessageAbortedError", ["reasoning"], True),
+        ("MessageAbortedError", ["reasoning", "text"], False),
+        ("APIError", ["text"], True),
+        ("APIError", [], False),
+    ],
+)
+def test_an_answer_that_is_not_sent_again(tmp_path: Path, name: str, kinds: list[str], *, is_dropped: bool) -> None:
+    """One that failed, or was ended before it said something, is left with a step back; what failed is noted."""
+    parts = [{"type": "step-start"}, *({"type": kind, "text": "So"} for kind in kinds)]
+    failed = ({**_MADE, "error": {"name": name}}, parts)
+    steps = read(tree(tmp_path, [prompt("One"), failed, prompt("Two")]))
+
+    backs = ["prt_00"] if is_dropped else []
+    assert backs == [step.to for step in steps if isinstance(step, Back)]
+    assert len(backs) == len([word for word in outline(steps) if word == "back:prt_00"])
+    assert ["note"] == [step.kind for step in steps if isinstance(step, Kept) and step.kind == "note"]
+
+
+def test_what_is_being_taken_back(tmp_path: Path) -> None:
+    """Its messages are deleted one after the other, the first one first: those that are left are taken back as well."""
+    tree(tmp_path, [prompt("One"), *turn(), prompt("Two")], revert={"messageID": "msg_1"})
+    (tmp_path / "storage/message/ses_1/msg_1.json").unlink()
+
+    assert ["prt_00"] == [step.to for step in read(tmp_path) if isinstance(step, Back)]
+
+
+def test_parts_without_words(tmp_path: Path) -> None:
+    """Nothing is made of a part whose words were to come when its program was killed; a signed thought is one."""
+    empty = [{"type": "text", "text": ""}, {"type": "reasoning", "text": ""}]
+    signed = {"type": "reasoning", "text": "", "metadata": {"anthropic": {"redactedData": "x"}}}
+    steps = read(tree(tmp_path, [prompt(""), prompt("One"), ({**_MADE, "finish": "stop"}, empty), (_MADE, [signed])]))
+
+    assert [("user", ["One"]), ("assistant", ["redacted_thinking"])] == said(steps)
+
+
+def test_a_call_that_was_ended(tmp_path: Path) -> None:
+    """Its result is what it had told by then, if it had."""
+    told = [{"interrupted": True, "output": "Half"}, {"interrupted": True}, {"output": "Half"}]
+    state = {"status": "error", "input": {}, "error": "Aborted"}
+    parts = [
+        {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": {**state, "metadata": metadata}}
+        for number, metadata in enumerate(told)
+    ]
+    *_, results = [step for step in read(tree(tmp_path, [prompt("Go"), (_MADE, parts)])) if isinstance(step, Said)]
+
+    blocks = [part.blocks[0] for part in results.parts]
+    assert [("Half", False), ("Aborted", True), ("Aborted", True)] == [
+        (block["content"], block["is_error"]) for block in blocks
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE session SET title = 'Decks'", "UPDATE message SET time_updated = 8", "UPDATE message SET data = '{}'"],
+)
+def test_what_is_a_change(tmp_path: Path, change: str) -> None:
+    """A new title is one, for which opencode sets no time, and so is a message whose parts stay."""
+    (before,) = TOOL.discover(first(tmp_path, turn())).sources
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as database, database:
+        database.execute(change)
+
+    assert [before] != TOOL.discover(tmp_path).sources
 
 
 @pytest.mark.parametrize(

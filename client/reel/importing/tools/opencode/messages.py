@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import call_block, made_by, with_exit_status
 from reel.importing.sources.person import FirstWords
-from reel.importing.steps import Back, Compacted, Counts, Kept, Part, Said, Step
-from reel.importing.values import as_map, list_in, map_in, milliseconds, other_fields, text_in
+from reel.importing.sources.unfinished import as_far_as_written
+from reel.importing.steps import Again, Back, Compacted, Counts, Kept, Part, Said, Step
+from reel.importing.values import AS_WRITTEN, as_map, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
 from reel.providers.metadata import opaque_block
 from reel.providers.openai import PROVIDER as OPENAI
@@ -27,6 +28,8 @@ _IGNORED_PARTS = {
     "patch": "state of files",
     "retry": "another try",
 }
+# The rule for a part whose first words are to come; it stays so if its program was killed, or the request sent again.
+_EMPTY = "part without words"
 _IGNORED_MESSAGES = {"agent-switched": "choice of the agent", "model-switched": "choice of the model", "idle": "idle"}
 
 
@@ -66,10 +69,14 @@ class Messages:
     def __init__(self, counts: Counts, reverted: str = "") -> None:
         self._counts = counts
         self._reverted = reverted
+        # The step back that leaves what was taken back; the messages are deleted one by one, the first one first.
         self._back: Back | None = None
-        self._last = ""
-        # A prompt to compact, used only if a summary follows.
+        # What was said by now, and how much that was at the beginning of each message.
+        self._refs: list[str] = []
+        self._begins: dict[str, int] = {}
+        # A prompt to compact, used only if a summary follows, and the first message that is kept then beside that.
         self._compaction: Said | None = None
+        self._tail = ""
         self.model = ""
         self.words = FirstWords()
 
@@ -81,8 +88,10 @@ class Messages:
             ref: its id in the source.
             parts: up to version 1 its parts, with their ids.
         """
-        if message.get("id") == self._reverted != "":
-            self._back = Back(self._last)
+        ident = text_in(message, "id")
+        self._begins[ident] = len(self._refs)
+        if ident == self._reverted != "" or (self._back is None and ident > self._reverted != ""):
+            self._back = self._back_to(len(self._refs))
         role, kind = text_in(message, "role"), text_in(message, "type")
         if role in ("user", "assistant"):
             self._counts.map()
@@ -100,6 +109,12 @@ class Messages:
             whole = {**message, "parts": [part for _, part in parts]} if parts else message
             yield note(ref, whole, _sent(message))
 
+    def read_unfinished(self, message: Json, ref: str, parts: list[tuple[str, Json]]) -> Iterator[Step]:
+        """Read an answer that is not waited for."""
+        begin = len(self._refs)
+        yield from as_far_as_written(self.read(message, ref, parts))
+        self._refs[begin:] = [f"{ref}{AS_WRITTEN}" for ref in self._refs[begin:]]
+
     def end(self) -> Iterator[Step]:
         """Yield steps that were held back; a prompt to compact waits for its summary, however long that takes."""
         if self._back is not None:
@@ -113,8 +128,12 @@ class Messages:
         self._counts.left_out.update(_left_out_of(part))
 
     def _say(self, said: Said) -> Said:
-        self._last = said.parts[-1].ref
+        self._refs.append(said.parts[-1].ref)
         return said
+
+    def _back_to(self, said: int) -> Back:
+        """Return a step back to where so much was said."""
+        return Back(self._refs[said - 1] if said else "")
 
     def _flush_compaction(self) -> Iterator[Step]:
         if self._compaction is not None:
@@ -127,12 +146,21 @@ class Messages:
             yield from self._flush_compaction()
             yield from self._read_prompt(message, parts)
             return
-        is_summary = message.get("summary") is True and not message.get("error")
+        kept: tuple[str, ...] = ()
+        is_summary = message.get("summary") is True and _has_ended(message) and not message.get("error")
         if self._compaction is not None and is_summary:
+            if self._tail in self._begins and self._back is None:
+                kept = tuple(self._refs[self._begins[self._tail] :])
             yield Compacted(self._say(self._compaction))
             self._compaction = None
         yield from self._flush_compaction()
+        begin = len(self._refs)
         yield from self._read_answer(message, ref, parts)
+        if kept:
+            yield Again(kept)
+        if _is_dropped(message, parts) and len(self._refs) > begin:
+            yield self._back_to(begin)
+            del self._refs[begin:]
 
     def _read_prompt(self, message: Json, parts: list[tuple[str, Json]]) -> Iterator[Step]:
         sent, said, is_compaction = _sent(message), list[Part](), False
@@ -140,10 +168,12 @@ class Messages:
             kind = text_in(part, "type")
             if kind == "compaction":
                 self._counts.map()
-                is_compaction = True
+                is_compaction, self._tail = True, text_in(part, "tail_start_id")
                 said.append(Part(ref, [text_block(_COMPACTION)]))
             elif kind in _IGNORED_PARTS:
                 self._counts.ignore(_IGNORED_PARTS[kind])
+            elif _is_empty(part):
+                self._counts.ignore(_EMPTY)
             elif kind in ("text", "file", "agent", "subtask"):
                 self._counts.map()
                 self._leave_of(part)
@@ -173,6 +203,8 @@ class Messages:
                 said, results = [], []
             elif kind in _IGNORED_PARTS:
                 self._counts.ignore(_IGNORED_PARTS[kind])
+            elif _is_empty(part):
+                self._counts.ignore(_EMPTY)
             elif kind in ("text", "file", "reasoning", "tool"):
                 self._counts.map()
                 self._leave_of(part)
@@ -246,17 +278,38 @@ _READERS = {
 }
 
 
+def is_answer(message: Json) -> bool:
+    """Return whether a message is an answer of the model."""
+    return "assistant" in (message.get("role"), message.get("type"))
+
+
 def is_unfinished(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
     """Return whether a message is an answer that may still be being written, itself or its parts.
 
     A server may write a session again, message by message: an answer has ended then before its parts are there. They
     end with the end of the step that they begin with.
     """
-    if "assistant" not in (message.get("role"), message.get("type")) or message.get("error"):
+    if not is_answer(message) or message.get("error"):
         return False
     kinds = [text_in(part, "type") for _, part in parts]
     steps = [kind for kind in kinds if kind in ("step-start", "step-finish")]
-    return steps[-1:] == ["step-start"] or not (map_in(message, "time").get("completed") or message.get("finish"))
+    return not kinds or steps[-1:] == ["step-start"] or not _has_ended(message)
+
+
+def _has_ended(message: Json) -> bool:
+    return bool(map_in(message, "time").get("completed") or message.get("finish"))
+
+
+def _is_dropped(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
+    """Return whether an answer failed, or was ended before it said something: opencode does not send it again."""
+    error = text_in(map_in(message, "error"), "name")
+    says = any(text_in(part, "type") not in ("step-start", "reasoning") for _, part in parts)
+    return error != "" and not (error == "MessageAbortedError" and says)
+
+
+def _is_empty(part: Json) -> bool:
+    kind, text = part.get("type"), part.get("text")
+    return text == "" and (kind == "text" or (kind == "reasoning" and not _metadata(part)))
 
 
 def note(ref: str, found: Any, sent: int | None) -> Kept:
@@ -338,9 +391,13 @@ def _result(part: Json) -> Json | None:
     call_id, name = _names(part)
     if check_name(call_id) is not None or check_name(name) is not None:
         return None
-    failed = state["status"] == "error"
+    # Of a call that was ended, the model gets what it had told by then.
+    told = map_in(state, "metadata")
+    ended = told.get("output") if told.get("interrupted") is True else None
+    failed = state["status"] == "error" and type(ended) is not str
     error = state.get("error")
-    content: Any = (text_in(error, "message") or error) if failed else state.get("output")
+    output = state.get("output") if state["status"] == "completed" else ended
+    content: Any = (text_in(error, "message") or error) if failed else output
     if type(content) is not str:
         content = "" if content is None else encode(content)
     blocks = [_given(as_map(found)) for found in list_in(state, "content")]

@@ -14,11 +14,11 @@ from typing import Any
 from reel.base.strict_json import Json
 from reel.importing.sources.databases import Connection, reading, record_in, rows_of, tables_in
 from reel.importing.sources.files import LONGEST, MAX_LINE, open_regular
-from reel.importing.sources.unfinished import as_far_as_written, may_go_on, postpone
+from reel.importing.sources.unfinished import may_go_on, postpone
 from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
 from reel.importing.tools.opencode.exported import FORM as EXPORT
 from reel.importing.tools.opencode.exported import SUFFIX, exports_at, read_export
-from reel.importing.tools.opencode.messages import Message, Messages, is_unfinished
+from reel.importing.tools.opencode.messages import Message, Messages, is_answer, is_unfinished
 from reel.importing.values import id_in_name, map_in, name_of, tags_of, text_in, title_of
 
 _NAME = "opencode"
@@ -67,18 +67,21 @@ def _sessions_in(path: str) -> Iterator[Source]:
         is_second = {"session_v2", "session_message"} <= tables and _has_rows(database)
         if not is_second and not {"session", "message", "part"} <= tables:
             raise OSError(0, "is not a database of opencode: it has no tables session, message and part", path)
-        session, content = ("session_v2", "session_message") if is_second else ("session", "part")
+        session, content = ("session_v2", ["session_message"]) if is_second else ("session", ["message", "part"])
         sizes: dict[Any, tuple[int, int]] = {}
-        query = f"SELECT session_id, sum(length(data)) AS size, max(time_updated) AS time FROM {content} GROUP BY 1"  # noqa: S608 - one of two names
-        for row in rows_of(database, query):
-            sizes[row["session_id"]] = _number(row["size"]), _number(row["time"])
+        for table in content:
+            query = f"SELECT session_id, sum(length(data)) AS size, max(time_updated) AS time FROM {table} GROUP BY 1"  # noqa: S608 - one of three names
+            for row in rows_of(database, query):
+                size, time = sizes.get(row["session_id"], (0, 0))
+                sizes[row["session_id"]] = size + _number(row["size"]), max(time, _number(row["time"]))
         for row in rows_of(database, f"SELECT * FROM {session} ORDER BY id"):  # noqa: S608 - one of two names
             key = row.get("id")
             if type(key) is not str or not key:
                 continue
             size, time = sizes.get(key, (0, 0))
             parent, origin = text_in(row, "parent_id"), text_in(row, "fork_session_id")
-            about = {"form": _SECOND if is_second else _FIRST, **_parent(parent)}
+            # A new title is not taken for a change of the session.
+            about = {"form": _SECOND if is_second else _FIRST, "title": text_in(row, "title"), **_parent(parent)}
             modified = max(time, _number(row.get("time_updated"))) * _NANOSECONDS
             fork_of = name_of(_NAME, origin) if origin and origin != key else ""
             yield Source(path, name_of(_NAME, key), size, modified, fork_of, key, about)
@@ -157,20 +160,33 @@ class Session:
             messages = Messages(self.counts, text_in(_map(session.get("revert")), "messageID"))
             title, facts, part = _title_in(session), self._facts(session), self._part(session)
             yield About(part, title, tags_of(**facts))
-            waiting: Message | None = None
+            # The last answer, and what was said meanwhile.
+            waiting: list[Message] = []
             for message in found:
-                if waiting is not None:
-                    yield from messages.read(*waiting)
-                waiting = message
-            if waiting is not None and not is_unfinished(waiting[0], waiting[2]):
-                yield from messages.read(*waiting)
-            elif waiting is not None and not may_go_on(self.source.modified // _NANOSECONDS):
-                yield from as_far_as_written(messages.read(*waiting))
-            elif waiting is not None:
-                postpone(self.counts, 1 + len(waiting[2]))
+                if waiting and is_answer(message[0]):
+                    for each in waiting:
+                        yield from messages.read(*each)
+                    waiting = []
+                if waiting or is_answer(message[0]):
+                    waiting.append(message)
+                else:
+                    yield from messages.read(*message)
+            yield from self._read_last(messages, waiting)
             yield from messages.end()
             model = {"model": messages.model} if messages.model else {}
             yield About(part, title or title_of(messages.words.title), tags_of(**facts, **model))
+
+    def _read_last(self, messages: Messages, waiting: list[Message]) -> Iterator[Step]:
+        """Read the last answer, and what follows it; an unfinished summary is none before it has ended."""
+        for number, message in enumerate(waiting):
+            if number or not is_unfinished(message[0], message[2]):
+                yield from messages.read(*message)
+            elif message[0].get("summary") is True or may_go_on(self.source.modified // _NANOSECONDS):
+                for _, _, parts in waiting:
+                    postpone(self.counts, 1 + len(parts))
+                return
+            else:
+                yield from messages.read_unfinished(*message)
 
     def _part(self, session: Json) -> str:
         """Return what is after the source's name in that of the conversation: an export is found by its path alone."""
