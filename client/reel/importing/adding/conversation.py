@@ -175,12 +175,12 @@ class Conversation:
         return not is_late and (place is None or place != self._base)
 
     def _read(self, said: Said) -> None:
-        named = kept = self._recognition.named(said)
+        there = self._recognition.named(said)
         if self._summary.ref and said.role != "system":
-            kept = self._summary.in_fork(named, self.log, self._places, self._recognition.stored)
-        self._read_as(kept)
-        if kept is not named:
-            for part in named.parts:
+            there = self._summary.in_fork(there, self.log, self._places, self._recognition.stored)
+        self._read_as(there)
+        if there is not said:
+            for part in said.parts:
                 self._places.note(part.ref, self._at or 0)
 
     def _read_as(self, said: Said) -> None:
@@ -241,6 +241,9 @@ class Conversation:
             self._left.add(early, rest[-1].ref)
         else:
             self.known += 1
+        if unfinished := [one for one in recognition.unfinished(said.parts) if one != place]:
+            after = self.log.following(at, recognition.had)
+            self._left.add([one for one in unfinished if one in after], said.parts[-1].ref)
         if place is None:
             self._at = half or self._at
         else:

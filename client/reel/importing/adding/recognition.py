@@ -13,7 +13,7 @@ from reel import requests
 from reel.base.errors import InvalidParams
 from reel.base.strict_json import Json
 from reel.base.values import fit_messagepack
-from reel.importing.adding.log import Log, blocks_in, id_before_number
+from reel.importing.adding.log import Log, blocks_in, id_at_end, id_before_number
 from reel.importing.adding.masking import known_again
 from reel.importing.adding.redactions import may_be
 from reel.importing.adding.target import Target
@@ -47,11 +47,16 @@ class Recognition:
     def _log(self) -> Log:
         return self._writer.log
 
-    def place_of(self, part: Part) -> int | None:
-        """Return the place of the message that ends with a part, also if that was taken to be unfinished."""
+    def place_of(self, parts: tuple[Part, ...]) -> int | None:
+        """Return the place of the message that ends with the last of these, also if it was taken to be unfinished."""
         log = self._writer.log
-        place = log.place_of(part.ref)
-        return self._unfinished(part.ref, part.blocks) if place is None and log.unfinished else place
+        place = log.place_of(parts[-1].ref)
+        return self._unfinished(parts[-1].ref, parts) if place is None and log.unfinished else place
+
+    def unfinished(self, parts: tuple[Part, ...]) -> list[int]:
+        """Return the messages that were taken to be unfinished, and end with one of these parts."""
+        ids = [id_before_number(id_at_end(part.ref)) for part in parts] if self._log.unfinished else []
+        return [place for ident in ids for place in self._log.unfinished_of(ident)]
 
     def had_after(self, place: int | None) -> list[int]:
         """Return the messages that the log had before anything was added, and that follow a place."""
@@ -60,7 +65,7 @@ class Recognition:
     def last_known(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return the place of the last known part of a message, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self.place_of(parts[number - 1])
+            place = self.place_of(parts[:number])
             if place is not None:
                 return place, parts[number:]
         return None, parts
@@ -69,7 +74,8 @@ class Recognition:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
         for part in said.parts:
             if part.ref.endswith(AS_WRITTEN):
-                return said._replace(parts=tuple(map(self._numbered, said.parts)))
+                numbers = range(1, len(said.parts) + 1)
+                return said._replace(parts=tuple(self._numbered(said.parts[:number]) for number in numbers))
         return said
 
     def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
@@ -136,11 +142,13 @@ class Recognition:
                 return place
         return None
 
-    def _numbered(self, part: Part) -> Part:
+    def _numbered(self, parts: tuple[Part, ...]) -> Part:
+        """Return the last of the first parts of a message with the id that it has in the log."""
+        part = parts[-1]
         if not part.ref.endswith(AS_WRITTEN):
             return part
         ref = part.ref.removesuffix(AS_WRITTEN)
-        known = self._unfinished(ref, part.blocks)
+        known = self._unfinished(ref, parts)
         if known is not None:
             return part._replace(ref=self._log.unfinished[known])
         name, number = f"{id_before_number(ref)}{AS_WRITTEN}", 1
@@ -148,17 +156,18 @@ class Recognition:
             number += 1
         return part._replace(ref=f"{name}{number}")
 
-    def _unfinished(self, ref: str, blocks: list[Json]) -> int | None:
-        """Return the place of the message that ends with blocks, and was taken to be unfinished.
+    def _unfinished(self, ref: str, parts: tuple[Part, ...]) -> int | None:
+        """Return the place of the message that has these parts, and was taken to be unfinished.
+
+        Its tool may write a part in the middle, or go on with one, after what comes last.
 
         Args:
-            ref: the id of the part that ends with them, if it is finished.
-            blocks: the blocks.
+            ref: the id of the last part, if it is finished.
+            parts: the parts.
         """
         places = self._log.unfinished_of(id_before_number(ref))
-        said = _comparable(blocks) if places else []
-        same = (place for place in places if self._is_same(said, self.stored([place])[-len(blocks) :], place))
-        return next(same, None)
+        said = _comparable([block for part in parts for block in part.blocks]) if places else []
+        return next((place for place in places if self._is_same(said, self.stored([place]), place)), None)
 
     def _is_same(self, said: list[Json], stored: list[Any], place: int) -> bool:
         """Return whether comparable blocks are what a message in the log has, or had before words were redacted."""

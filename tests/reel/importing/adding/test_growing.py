@@ -199,11 +199,16 @@ def _openhands(root: Path, ident: str) -> Iterator[object]:
         yield hands.save(place, *events[:number], agent={"llm": {"model": "m"}})
 
 
+def _shell(call: str, **result: str) -> Any:
+    """Return a call of opencode, with its result if it has ended."""
+    state = {"status": "completed" if result else "running", "input": {"command": "ls"}, **result}
+    return {"type": "tool", "callID": call, "tool": "bash", "state": state}
+
+
 def _opencode(root: Path, ident: str) -> Iterator[object]:
     """Write the messages of a server, and their parts, into its database, as it does."""
     now, place = time.time_ns() // 1_000_000, root / "opencode.db"
     signed = {"anthropic": {"signature": "sig"}}
-    begun, done = ({"status": kind, "input": {"command": "ls"}} for kind in ("running", "completed"))
     test_opencode.first(root, [])
     with closing(sqlite3.connect(place)) as database:
 
@@ -224,11 +229,15 @@ def _opencode(root: Path, ident: str) -> Iterator[object]:
             yield put("message", f"m{number}1", "", made)
             parts: list[tuple[str, Any]] = [("1", {"type": "step-start"})]
             parts += [("2", {"type": "reasoning", "text": "Hm", "metadata": signed})]
-            parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": begun})]
-            parts += [("3", {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": {**done, "output": "x"}})]
-            parts += [("4", {"type": "step-finish"}), ("5", {"type": "step-start"})]
-            parts += [("6", {"type": "text", "text": text}) for text in (f"{number} Tw", f"{number} Two")]
-            for key, found in [*parts, ("7", {"type": "step-finish"})]:
+            parts += [("3", {"type": "text", "text": ""}), ("4", _shell(f"c{number}4"))]
+            parts += [
+                ("3", {"type": "text", "text": f"{number} One"}),
+                *((key, _shell(f"c{number}{key}")) for key in "56"),
+            ]
+            parts += [(key, _shell(f"c{number}{key}", output="x")) for key in "645"]  # they end in any order
+            parts += [("7", {"type": "step-finish"}), ("8", {"type": "step-start"})]
+            parts += [("9", {"type": "text", "text": text}) for text in (f"{number} Tw", f"{number} Two")]
+            for key, found in [*parts, ("99", {"type": "step-finish"})]:
                 yield put("part", f"p{number}1{key}", f"m{number}1", found)
             ended = {"time": {"created": now, "completed": now + 9}, "finish": "stop"}
             yield put("message", f"m{number}1", "", {**made, **ended})
