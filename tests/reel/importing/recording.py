@@ -35,7 +35,7 @@ class Disk:
     def __init__(self, root: Path, chance: Random, look: Callable[[], None]) -> None:
         self.root = root
         self._chance = chance
-        self._look = look
+        self.look = look
         self._often, self._is_torn = chance.choice([0, 1 / 20, 1 / 3, 1]), chance.random() < 1 / 3
         self._writes = 0
 
@@ -62,7 +62,7 @@ class Disk:
         self._writes += 1
         os.utime(path, (_BEGIN + self._writes, _BEGIN + self._writes))
         if is_looked_at or self._chance.random() < self._often:
-            self._look()
+            self.look()
 
 
 class Recorder(ABC):
