@@ -22,7 +22,7 @@ _GROUPS = {
     "Go back": "undo undo_turn redo mark rewind restore clear",
     "Erase": "redact prune purge purged retention",
     "The daemon": "ping methods stats verify replay backup shutdown server is_still fingerprint",
-    "Requests as values": "call pages send send_within begin post converse dial",
+    "Requests as values": "call pages send send_within begin converse dial",
 }
 # The public functions beside the client, and the types of what is said.
 _FUNCTIONS = "connect text tool_call tool_result media state no_state is_conversation_kind message_from_record"

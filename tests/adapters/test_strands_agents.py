@@ -22,7 +22,7 @@ from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.hooks import MessageAddedEvent
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import SessionException
-from strands.types.session import SessionMessage
+from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
 
 from reel.integrations.strands_agents import ReelSessionManager, ReelSessionRepository
 from reel.integrations.strands_agents.blocks import content_of, messages_of
@@ -192,12 +192,16 @@ def test_a_conversation_of_others(daemon: Daemon, client: Client, session: str) 
 
 
 def test_what_is_no_longer_sent(daemon: Daemon, client: Client, session: str) -> None:
-    """A sliding window stays where it was, and does not hide a summary that others put in its place."""
-    window = {"conversation_manager": SlidingWindowConversationManager(4)}
-    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(5)), **window)
-    for number in range(5):
+    """A sliding window stays where it was a turn ago, and does not hide a summary that others put in its place."""
+    window: Json = {"conversation_manager": SlidingWindowConversationManager(4)}
+    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(4)), **window)
+    for number in range(4):
         first(f"q{number}")
 
+    second = agent_of(daemon, session, words("a4"), conversation_manager=SlidingWindowConversationManager(4))
+    assert ["q1", "a1", "q2", "a2", "q3", "a3"] == texts(second)
+    second("q4")
+    assert ["q3", "a3", "q4", "a4"] == texts(second)
     assert ["q3", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
 
     whole = [*client.iter_messages(name_of(session))]
@@ -209,22 +213,49 @@ def test_what_is_no_longer_sent(daemon: Daemon, client: Client, session: str) ->
         assert ["We counted to three.", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
 
 
-def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, session: str) -> None:
-    """The framework does not wait for that number; for a value of the state it does. Both are stored."""
-    window = {"conversation_manager": SlidingWindowConversationManager(4)}
-    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(4)), **window)
-    for number in range(3):
-        first(f"q{number}")
-    connection = _MADE[-1]._worker._client._connection
-    assert connection is not None
-    assert connection.has_left
-    first.state.set("mood", "glad")
-    first("q3")
+def left_out(client: Client, session: str) -> int:
+    """Return how many messages the window of an agent leaves out, as it is stored."""
+    (found,) = client.state(name_of(session), ["strands:agent"]).values
+    count: int = found.value["conversation_manager_state"]["removed_message_count"]
+    return count
 
-    assert ["q2", "a2", "q3", "a3"] == texts(agent_of(daemon, session, **window))
-    by_key = {found.key: found.value for found in client.state(name_of(session)).values}
-    assert "glad" == by_key["mood"]
-    assert 4 == by_key["strands:agent"]["conversation_manager_state"]["removed_message_count"]
+
+def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, session: str) -> None:
+    """That number is stored with the next message, or at once if something else is new."""
+    window: Json = {"conversation_manager": SlidingWindowConversationManager(4)}
+    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(7)), **window)
+    counts = []
+    for number in range(5):
+        first(f"q{number}")
+        counts.append(left_out(client, session))
+    first.state.set("mood", "glad")
+    first("q5")
+
+    assert [0, 0, 0, 2, 4] == counts
+    assert 6 == left_out(client, session)
+    first("q6")
+    assert 8 == left_out(client, session)
+
+
+def test_a_number_that_is_as_it_was(repository: ReelSessionRepository, client: Client, session: str) -> None:
+    """What is stored is the newest number, and not one that was late in between."""
+    repository.create_session(Session(session_id=session, session_type=SessionType.AGENT))
+    for number, left in enumerate((0, 2, 0)):
+        kept = SessionAgent(agent_id="default", state={}, conversation_manager_state={"removed_message_count": left})
+        (repository.update_agent if number else repository.create_agent)(session, kept)
+    said_to_it = SessionMessage.from_message({"role": "user", "content": words("Hi.")}, 0)
+    repository.create_message(session, "default", said_to_it)
+
+    assert 0 == left_out(client, session)
+
+
+def test_processes_of_one_turn(daemon: Daemon, client: Client, session: str) -> None:
+    """What is stored falls no further behind if each process has one turn: each stores its number at once."""
+    for number in range(6):
+        window: Json = {"conversation_manager": SlidingWindowConversationManager(4)}
+        agent_of(daemon, session, words(f"a{number}"), **window)(f"q{number}")
+
+    assert 8 == left_out(client, session)
 
 
 def in_repository(repository: ReelSessionRepository, session: str) -> Agent:
@@ -235,7 +266,7 @@ def in_repository(repository: ReelSessionRepository, session: str) -> Agent:
 
 
 def test_a_number_that_cannot_be_stored(repository: ReelSessionRepository, client: Client, session: str) -> None:
-    """Another agent goes on if one is killed before the number of messages that its window leaves out is stored."""
+    """Another agent goes on if one is killed before its window's number is stored; that one says that it was killed."""
     one, other = in_repository(repository, session), in_repository(repository, f"{session}-other")
     one("q0")
     one("q1")
@@ -254,7 +285,7 @@ def test_a_number_that_cannot_be_stored(repository: ReelSessionRepository, clien
 
 
 def test_agents_in_threads(repository: ReelSessionRepository, session: str) -> None:
-    """Agents in threads share a connection; none waits for what another one has sent and does not wait for."""
+    """Agents in threads share a connection; each stores its own number."""
 
     def work(own: str) -> None:
         agent = in_repository(repository, own)
@@ -268,7 +299,7 @@ def test_agents_in_threads(repository: ReelSessionRepository, session: str) -> N
     for thread in threads:
         thread.join(PATIENCE)
 
-    assert [["q7", "a7"]] * 4 == [texts(in_repository(repository, own)) for own in sessions]
+    assert [["q6", "a6", "q7", "a7"]] * 4 == [texts(in_repository(repository, own)) for own in sessions]
 
 
 def test_numbers() -> None:

@@ -59,15 +59,14 @@ class ItemCopy:
         self._read_items.append(text)
         self._length += len(text)
 
-    def note(self, client: Client, text: str, added: AddedItems) -> None:
+    def note(self, text: str, added: AddedItems) -> None:
         """Keep items that this program has added to the end, so that the next read need not fetch them.
 
         Args:
-            client: asks the daemon nothing.
             text: the items, as the JSON of a list.
             added: the reply.
         """
-        if self._new.keep(client, added):
+        if self._new.keep(added):
             self._keep(text)
             self._stamps += [(seq, added.time) for seq in added.seqs]
 

@@ -5,7 +5,7 @@ from typing import Any
 from reel import requests
 from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
-from reel.integrations.unchanged import after_own_command, is_unchanged
+from reel.integrations.unchanged import after_events, is_unchanged
 from reel.replies import Added, AddedItems, ItemsPage
 from reel.said.kinds import REPLACING
 from reel.sync.client import Client
@@ -94,7 +94,7 @@ class NewItems:
         self._state = known._replace(head=added.head)
         return True
 
-    def keep(self, client: Client, added: Added | AddedItems) -> bool:
+    def keep(self, added: Added | AddedItems) -> bool:
         """Note what this program has added to the end, and return whether it may keep it.
 
         If so, the next read does not return it. If somebody else has written before it, it does.
@@ -102,8 +102,7 @@ class NewItems:
         known = self._state
         if known is None or not self.note(added):
             return False
-        events = added.head - known.head
-        after = after_own_command(client, known.connection, known.agent, known.fingerprint, events)
+        after = after_events(known.fingerprint, added.head - known.head)
         self._state = known._replace(head=added.head, seq=added.head, fingerprint=after)
         return True
 

@@ -22,24 +22,10 @@ def is_unchanged(client: Client, server: Hello | None, agent: str, known: Finger
     return known is not None and client.fingerprint(server, agent) == known
 
 
-def after_own_command(
-    client: Client, server: Hello | None, agent: str, known: Fingerprint | None, events: int
-) -> Fingerprint | None:
-    """Return the fingerprint after a command of this program, or ``None`` if there may have been others since.
-
-    Args:
-        client: the client that sent the command.
-        server: what :attr:`reel.Client.server` was when the agent was read.
-        agent: its id.
-        known: its fingerprint before the command; ``None`` if it had none.
-        events: how many events the command has written.
-    """
-    expected = after_events(known, events)
-    return expected if is_unchanged(client, server, agent, expected) else None
-
-
 def after_events(known: Fingerprint | None, events: int) -> Fingerprint | None:
     """Return the fingerprint of an agent after so many more events, if nothing else happens to it.
+
+    The numbers only grow: if others have written as well, no later fingerprint is this one.
 
     Args:
         known: its fingerprint before; ``None`` if it had none.

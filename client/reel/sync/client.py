@@ -262,32 +262,6 @@ class Client(Methods):
                 lock.release()
         return begun
 
-    def post(self, call: "Call[Any]") -> bool:
-        """Send a command without waiting for its reply, which nobody reads.
-
-        The daemon carries it out before what this client sends later, even if the program ends. If the daemon refuses
-        it, or is killed within the next millisecond, nobody is told, and the command is not repeated. So post only what
-        a program can do without.
-
-        Args:
-            call: a call of one request.
-
-        Returns:
-            whether it was sent. It was not if there is no connection, or the reply to the newest one has not arrived.
-
-        Raises:
-            ReelError: it cannot be sent at all.
-        """
-        with self._turn:
-            connection = self._connection
-            if connection is None or not connection.is_quiet or connection.has_left:
-                return False
-            try:
-                connection.leave(call, Deadline(self.timeout))
-            except OSError:
-                return False
-            return True
-
     def dial(self, limit: float | None) -> "socket":
         """Open another connection to the daemon, which may take so many seconds; ``None`` for no limit."""
         try:

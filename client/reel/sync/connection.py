@@ -7,7 +7,7 @@ import math
 import time
 from contextlib import suppress
 
-from reel.base.errors import ParseError, ReelError, from_wire
+from reel.base.errors import ParseError, from_wire
 from reel.base.light_typing import TYPE_CHECKING
 from reel.daemon.peer import connect_within, require_trusted
 from reel.requests import greeting
@@ -110,8 +110,6 @@ class Connection:
         self._number = 0
         # What the socket has not taken of the newest request of ``post``.
         self._unsent = b""
-        # The id of a request whose result nobody waits for, until it has arrived; 0 for none.
-        self._left = 0
         # Whether the socket has a time limit.
         self._is_limited = False
         # The daemon's ``hello``; ``None`` before the greeting.
@@ -132,21 +130,13 @@ class Connection:
         if self.is_closed:
             return False
         try:
-            while self._left:
-                if self._read_at_once():
-                    return False
             self._limit(0.0)
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return True
-        except (OSError, EOFError, ReelError):
+        except OSError:
             pass
         return False
-
-    @property
-    def has_left(self) -> bool:
-        """Whether the result of a request that nobody waits for has not arrived."""
-        return self._left > 0
 
     def fingerprint(self, agent: str) -> Fingerprint | None:
         """Return the numbers that change with an agent of this id; ``None`` if they cannot be read here."""
@@ -201,22 +191,15 @@ class Connection:
             self.send(unsent, deadline)
         return self._awaited(deadline)
 
-    def leave(self, call: Call[Any], deadline: Deadline) -> None:
-        """Send a request whose result nobody waits for.
-
-        Raises:
-            TimeoutError: the time is over.
-            OSError: the connection was lost.
-        """
-        self.send(self._next(call), deadline)
-        self._left = self._number
-
     def answer_at_once(self) -> dict[str, Any] | None:
         """Return the result of the request that was posted whole; ``None`` if it has not arrived."""
         try:
-            responses = self._read_at_once()
+            responses = self._read(0.0)
         except BlockingIOError:
             return None
+        except BaseException:
+            self.close()
+            raise
         return self._result_in(responses)
 
     def fileno(self) -> int:
@@ -283,20 +266,6 @@ class Connection:
             self.close()
             raise
 
-    def _read_at_once(self) -> list[Response]:
-        """Receive what is there; return the responses that it completes.
-
-        Raises:
-            BlockingIOError: there is nothing.
-        """
-        try:
-            return self._read(0.0)
-        except BlockingIOError:
-            raise
-        except BaseException:
-            self.close()
-            raise
-
     def _receive_soon(self, deadline: Deadline, room: memoryview) -> list[Response] | None:
         """Receive bytes into a buffer; return the responses that they complete, or ``None`` if none come soon."""
         try:
@@ -319,13 +288,7 @@ class Connection:
         for frame in frames:
             if type(frame) is InvalidFrame:
                 raise ParseError(f"what {self._path} sent is not a reply: {frame.error.message}")
-        responses = [frame for frame in frames if type(frame) is Response]
-        if not self._left:
-            return responses
-        others = [response for response in responses if response.id != self._left]
-        if len(others) < len(responses):
-            self._left = 0
-        return others
+        return [frame for frame in frames if type(frame) is Response]
 
     def _limit(self, left: float | None) -> None:
         """Set the time limit of the socket, unless it has none and needs none: that saves two system calls."""

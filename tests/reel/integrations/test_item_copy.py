@@ -47,7 +47,7 @@ def whole(client: Client, agent: str) -> list[object]:
 def add(client: Client, copy: ItemCopy, items: list[dict[str, object]]) -> None:
     """Add items as a session does."""
     call = requests.add_items(copy._new._agent, items, FORMAT)
-    copy.note(client, call.params["items"], client.call(call))
+    copy.note(call.params["items"], client.call(call))
 
 
 def test_only_what_is_new_is_read(client: Client, copy: ItemCopy) -> None:
@@ -207,8 +207,8 @@ def test_what_others_add_in_the_same_commit(daemon: Daemon, client: Client, copy
             ends = [begin(side, own) for side, _ in sides]
         held()
         added = [end() for end in ends]
-        for (side, kept), reply in zip(sides, added, strict=True):
-            kept.note(side, own.params["items"], reply)
+        for (_, kept), reply in zip(sides, added, strict=True):
+            kept.note(own.params["items"], reply)
 
         assert {3, 4} == {reply.command for reply in added}
         for side, kept in sides:

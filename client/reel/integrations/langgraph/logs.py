@@ -13,7 +13,7 @@ from reel.integrations.langgraph.posts import Post
 from reel.integrations.langgraph.records import copies_of, record
 from reel.integrations.langgraph.thread import Thread
 from reel.integrations.langgraph.threads import Threads
-from reel.integrations.unchanged import after_own_command, is_unchanged
+from reel.integrations.unchanged import after_events, is_unchanged
 from reel.replies import Added, HistoryPage
 from reel.said.item_forms import COPIES_OF
 from reel.sync.client import Client
@@ -121,8 +121,7 @@ class Logs:
         added = self.client.add(thread.name, records, **options)
         head, fingerprint = thread.seen
         if thread.agent == added.agent and thread.read_from is not None and head == thread.head == added.command - 1:
-            events = added.head - head
-            after = after_own_command(self.client, thread.read_from[0], added.agent, fingerprint, events)
+            after = after_events(fingerprint, added.head - head)
             thread.seen = added.head, after  # if the caller folds what it added, and comes to this head
         if thread.read_from is None:
             thread.read_from = self.client.server, None  # the next reading says how many

@@ -135,7 +135,7 @@ class ReelSession:
         text, is_short = adding.params["items"], len(items) <= _AHEAD
 
         def note(client: Client, added: AddedItems) -> None:
-            self._copy.note(client, text, added)
+            self._copy.note(text, added)
             # Popping newly added items, as after a failed run, needs no read.
             newest = _Newest(client.server, added.agent, added.head, partial(_found, text, added))
             self._newest = newest if is_short else None

@@ -219,7 +219,7 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
         item = requests.add_items(agent, [event], FORMAT, messages=[messages_of(event)], **self._created())
         prompt = prompt_in(event)
         if prompt is None:
-            self._log.note(client, event, client.call(item))
+            self._log.note(event, client.call(item))
         else:  # it is that of the conversation from now on
             client.commit([item, requests.add(agent, [{"role": "system", "content": prompt}])])
 
@@ -255,7 +255,7 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
         changes = [state(key, value) for key, value in new.items() if _differs(before, key, value)]
         gone = [no_state(key) for key in before if key not in new]
         if changes or gone:
-            self._log.note_state(client, client.add(self._agent.name, [*gone, *changes], **self._created()))
+            self._log.note_state(client.add(self._agent.name, [*gone, *changes], **self._created()))
         self._values = new
 
     def _created(self) -> Json:

@@ -75,16 +75,16 @@ class Log:
         self._ordered += [entry.event for entry in new]
         self._by_id |= {entry.event["id"]: entry.event for entry in new}
 
-    def note(self, client: Client, event: Json, added: AddedItems) -> None:
+    def note(self, event: Json, added: AddedItems) -> None:
         """Keep an event that this process has added, so that the next read need not fetch it."""
         self._own.add(event["id"])
-        if self._items.keep(client, added):
+        if self._items.keep(added):
             self._append([Entry(event, added.seqs[0], is_foreign=False)])
 
-    def note_state(self, client: Client, added: Added) -> None:
+    def note_state(self, added: Added) -> None:
         """Note that this process has written the state, so that the next read need not ask for what is new."""
         self.exists = True
-        self._items.keep(client, added)
+        self._items.keep(added)
 
     def _in_order(self) -> list[Json]:
         ordered = _ordered(self._entries)

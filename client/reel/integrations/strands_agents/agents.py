@@ -19,6 +19,9 @@ from reel.base.errors import NotFound
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
 from reel.integrations.strands_agents.known_values import KnownValues, text_of, values_of
+from reel.integrations.strands_agents.late_records import LateRecords
+from reel.replies import AddedItems
+from reel.requests import Call
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client
 
@@ -115,13 +118,11 @@ def write_agent(
     given: SessionAgent,
     before: Mapping[str, str] | None,
     stored: KnownValues,
+    late: LateRecords,
     *,
     create: bool,
 ) -> None:
     """Store an agent, and of its state what this process has changed; nothing if nothing but the time is new.
-
-    How many messages the framework's window leaves out changes in each turn once it is full. If nothing else is new,
-    that is only posted: with an older number, the next process reads more messages, and leaves them out again.
 
     Args:
         client: writes.
@@ -130,6 +131,7 @@ def write_agent(
         before: the state that this process has read or stored last, as :func:`texts_of` returns it; ``None`` if it has
             done neither. What others have set since stays.
         stored: what is stored.
+        late: holds back what is stored with the next message.
         create: whether the framework creates it; a conversation that others have begun goes on.
 
     Raises:
@@ -150,21 +152,37 @@ def write_agent(
             record = made
     values = {**_as_values(state_of_agent), _AGENT: record}
     changes = _changes(texts, {key: text_of(value) for key, value in values.items()}, before)
+    if not create and [*changes] == [_AGENT] and late.hold(agent.name, record, made):
+        return
     if changes:
         new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
         command = requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
-        is_only_count = not create and [*changes] == [_AGENT] and _without_count(record) == _without_count(made)
-        if is_only_count and client.post(command):
-            stored.note_posted(agent.name, {_AGENT: text_of(record)})
-        else:
-            stored.note(client, agent.name, client.call(command), changes)
+        stored.note(agent.name, client.call(command), changes)
+        late.end(agent.name)
+    else:
+        late.drop(agent.name)
 
 
-def _without_count(record: Any) -> Any:
-    """Return what the framework stores of an agent, without its time and how many messages its window leaves out."""
-    if not isinstance(record, dict) or not isinstance(window := record.get("conversation_manager_state"), dict):
-        return record
-    return {**record, "updated_at": None, "conversation_manager_state": {**window, "removed_message_count": None}}
+def add_message(client: Client, name: str, adding: Call[AddedItems], stored: KnownValues, late: LateRecords) -> None:
+    """Add a message, together with what was late.
+
+    Args:
+        client: writes.
+        name: the agent of the daemon.
+        adding: the command that adds the message.
+        stored: what is stored.
+        late: what is to be stored with the message.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    record = late.get(name)
+    if record is None:
+        stored.note(name, client.call(adding), {})
+        return
+    done = client.commit([requests.add(name, [state(_AGENT, record)]), adding])
+    stored.note(name, done.results[-1], {_AGENT: text_of(record)})
+    late.end(name)
 
 
 def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[str, str] | None) -> _Changes:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from reel import requests
 from reel.base.light_typing import NamedTuple
 from reel.integrations.newest import Newest
-from reel.integrations.unchanged import after_events, after_own_command, is_unchanged
+from reel.integrations.unchanged import after_events, is_unchanged
 
 if TYPE_CHECKING:
-    from reel.replies import Added, AddedItems
+    from reel.replies import Added, AddedItems, PartResult
     from reel.sync.client import Client
 
 # The size in characters of the values of an agent that are remembered.
@@ -51,11 +51,10 @@ class KnownValues:
         self._keep(name, known)
         return known.texts
 
-    def note(self, client: Client, name: str, added: Added | AddedItems, changes: Mapping[str, str | None]) -> None:
+    def note(self, name: str, added: Added | AddedItems | PartResult, changes: Mapping[str, str | None]) -> None:
         """Note a command of this program.
 
         Args:
-            client: the client that sent it.
             name: the agent's name.
             added: the reply.
             changes: the values that it has set, as texts; ``None`` for one that it has removed.
@@ -63,22 +62,9 @@ class KnownValues:
         known = self._known.pop(name, None)
         if known is None or known.agent != added.agent or added.replaced or added.numbers_as_text:
             return
-        events = added.head - added.command + 1
-        fingerprint = after_own_command(client, known.server, known.agent, known.fingerprint, events)
+        fingerprint = after_events(known.fingerprint, added.head - added.command + 1)
         texts = {key: text for key, text in {**known.texts, **changes}.items() if text is not None}
         self._keep(name, known._replace(fingerprint=fingerprint, texts=texts))
-
-    def note_posted(self, name: str, changes: Mapping[str, str]) -> None:
-        """Note a command of one event that this program has posted; if it is not carried out, the values are read.
-
-        Args:
-            name: the agent's name.
-            changes: the values that it sets, as texts.
-        """
-        known = self._known.get(name)
-        if known is not None:
-            fingerprint = after_events(known.fingerprint, 1)
-            self._keep(name, known._replace(fingerprint=fingerprint, texts={**known.texts, **changes}))
 
     def _keep(self, name: str, known: _Known) -> None:
         if sum(map(len, known.texts.values())) > _LARGEST:

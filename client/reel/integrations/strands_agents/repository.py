@@ -28,6 +28,7 @@ from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
 from reel.integrations.strands_agents.entries import FORMAT, Conversation, Entry, Numbered, conversation, numbered
 from reel.integrations.strands_agents.known_values import KnownValues
+from reel.integrations.strands_agents.late_records import LateRecords
 from reel.integrations.worker import Worker
 from reel.requests import Call
 from reel.sync.client import Client
@@ -68,6 +69,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._states = Newest[str, dict[str, str]](_MOST_STATES)
         # What is stored of it now, as far as that is known.
         self._stored = KnownValues(_MOST_STATES)
+        self._late = LateRecords(_MOST_STATES)
 
     def agent_name(self, session_id: str, agent_id: str = "default") -> str:
         """Return the name of the agent that has the conversation of an agent in a session."""
@@ -108,6 +110,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         del kwargs
         name = self._place.agent(session_id, agent_id).name
         found = self._run(lambda client: agents.read_agent(client, name))
+        self._late.begin(name)
         if found is not None:
             self._remember(name, found)
         return found
@@ -132,7 +135,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             except NotFound:
                 return
             if agents.read_agent(client, agent.name) is None:
-                agents.write_agent(client, agent, session_agent, {}, self._stored, create=True)
+                agents.write_agent(client, agent, session_agent, {}, self._stored, self._late, create=True)
 
         self._run(adopt)
 
@@ -147,11 +150,11 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         name = self._place.agent(session_id, agent_id).name
 
         def add(client: Client) -> None:
+            adding = _adding(name, [session_message.to_dict()])
             try:
-                added = client.call(_adding(name, [session_message.to_dict()]))
+                agents.add_message(client, name, adding, self._stored, self._late)
             except NotFound:
                 raise SessionException(f"Agent {agent_id} in session {session_id} does not exist") from None
-            self._stored.note(client, name, added, {})
 
         self._run(add)
 
@@ -226,7 +229,8 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
 
     def _write_agent(self, agent: Named, given: SessionAgent, *, create: bool) -> None:
         known = {} if create else self._states.get(agent.name)
-        self._run(lambda client: agents.write_agent(client, agent, given, known, self._stored, create=create))
+        stored, late = self._stored, self._late
+        self._run(lambda client: agents.write_agent(client, agent, given, known, stored, late, create=create))
         self._remember(agent.name, given)
 
     def _remember(self, name: str, found: SessionAgent) -> None:
