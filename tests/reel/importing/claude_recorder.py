@@ -298,7 +298,6 @@ class ClaudeCode(Recorder):
     def _move(self) -> None:
         """Go on in another directory, with a file of the same name there."""
         self._file = f"-home-me-{self._id('tree')}/{self._id_of_session}.jsonl"
-        self._prompts = []  # from here on, a rewind leads at most to the end of the other file
         self._turn()
 
     def _sub_agent(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.importing.steps import About
 from reel.importing.tools.claude_code.tool import TOOL
 from tests.reel.importing.transcripts import Transcript, outline, read
 
@@ -94,6 +95,37 @@ def test_a_transcript_that_begins_in_the_middle(tmp_path: Path) -> None:
     made = Transcript().user("u2", "On", after="a1").answer("a2", "Yes", "m2").user("u3", "More", after="gone")
 
     assert ["middle:a1", "user:u2", "assistant:a2", "user:u3"] == outline(read(made, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("after", "to"), [("a1", "middle:a1"), ("t1", "middle:a1"), ("t0", "back:"), ("a0", "back:a3"), ("gone", "")]
+)
+def test_a_rewind_to_the_middle_of_another_file(tmp_path: Path, after: str, to: str) -> None:
+    """It leads to the message that its predecessor is or follows there; what is in no file counts where it is."""
+    first = Transcript(_A).record("progress", "t0").user("u1", "Hi").answer("a1", "Yes", "m1").record("progress", "t1")
+    second = Transcript(_A).user("u2", "On", after="t1").answer("a2", "Yes", "m2")
+    third = (
+        Transcript(_A)
+        .user("u3", "More", after="a2")
+        .answer("a3", "Yes", "m3")
+        .user("u4", "No")
+        .answer("a4", "So", "m4")
+    )
+    third.user("u5", "Or else", after="a3" if after == "a0" else after)
+    for number, made in enumerate((first, second, third)):
+        made.records = [{**record, "timestamp": f"2026-08-01T1{number}:00:00.000Z"} for record in made.records]
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / f"{_A}.jsonl").write_text("not JSON\n" * (number == 1) + "".join(made.lines()))
+    *_, source = TOOL.discover(tmp_path).sources
+
+    steps = [*TOOL.open(source).steps()]
+    words = ["middle:a2", "user:u3", "assistant:a3", "user:u4", "assistant:a4", *[to] * bool(to), "user:u5"]
+    assert words == outline(steps)
+    assert not any("files" in step.tags for step in steps if isinstance(step, About))
+    (tmp_path / "0" / f"{_A}.jsonl").unlink()
+    assert (words if to == "back:a3" else [word for word in words if word != to]) == outline(
+        [*TOOL.open(source).steps()]
+    )
 
 
 @pytest.mark.parametrize("before", ["a1", "t1"])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from reel.base.values import new_tuple
 from reel.importing.id_tables import NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Middle, Said, Step
+from reel.importing.tools.claude_code.elsewhere import Elsewhere
 from reel.importing.tools.claude_code.records import Meaning, Record
 from reel.importing.values import list_in, map_in, text_in
 
@@ -22,9 +23,14 @@ _START = _NOWHERE = -1
 
 
 class Thread:
-    """One chain of records: the main conversation of a session, or that of a sub-agent."""
+    """One chain of records: the main conversation of a session, or that of a sub-agent.
 
-    def __init__(self) -> None:
+    Args:
+        elsewhere: the records of the session that are in other files.
+    """
+
+    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
+        self._elsewhere = elsewhere or Elsewhere()
         # Records have numbers. For each: the message that it is or follows; for a message, its kind and its place
         # in the conversation, or `_abandoned` if it is on another branch.
         self._records = NamedIds()
@@ -52,9 +58,10 @@ class Thread:
     def follow(self, uuid: str, parent: str | None) -> None:
         """Register a record that is not a message but may have successors."""
         if not self.knows(uuid):
-            if outside := self._outside_of(parent):
+            outside = self._outside_of(parent)
+            if outside:
                 self._outside[uuid] = outside
-            self._note(uuid, self._anchor_of(parent))
+            self._note(uuid, self._anchor_of(parent, outside))
 
     def join(self, name: str) -> None:
         """Register a foreign message at the end; the next record follows it."""
@@ -138,11 +145,14 @@ class Thread:
         self._anchors[number] = number if anchor is None else anchor
         return number
 
-    def _anchor_of(self, uuid: str | None) -> int:
-        """Return the message that a record is or follows; the last message if the record is unknown."""
+    def _anchor_of(self, uuid: str | None, outside: str) -> int:
+        """Return the message that a record is or follows.
+
+        One in another file is before all messages here; if a record is unknown, it is the last message.
+        """
         number = self._records.find(uuid) if uuid else None
         if number is None:
-            return _START if uuid and uuid == self._origin else self._tip
+            return _START if outside or (uuid and self._elsewhere.has(uuid)) else self._tip
         return self._anchors[number]
 
     def _place_of(self, uuid: str) -> int:
@@ -159,7 +169,7 @@ class Thread:
         if not self._path:
             self._origin = outside
         is_first = parent == "" and not meaning.answer and not meaning.joins
-        after = _START if is_first else self._anchor_of(parent)
+        after = _START if is_first else self._anchor_of(parent, outside)
         if after == self._tip:
             return middle
         if self._continues(meaning, after):
@@ -174,7 +184,7 @@ class Thread:
             return parent or ""
         if self.knows(parent):
             return self._outside.get(parent, "")
-        return "" if self._path else parent
+        return self._elsewhere.message_of(parent) if self._path else parent
 
     def _take_messages(self, uuid: str, meaning: Meaning) -> list[Step]:
         self._append(self._note(uuid), _kind_of(meaning))

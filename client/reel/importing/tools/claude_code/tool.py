@@ -10,6 +10,7 @@ from reel.importing.sources.discovery import each_read
 from reel.importing.sources.files import JsonLines, files_below, lines_of, open_regular
 from reel.importing.sources.person import FirstWords
 from reel.importing.steps import REPEATED, About, Back, Found, Problem, Said, Source, Step, Tool
+from reel.importing.tools.claude_code.elsewhere import Elsewhere
 from reel.importing.tools.claude_code.heads import NAME, Head, head_of, with_origins
 from reel.importing.tools.claude_code.prompts import LONGEST, Prompts
 from reel.importing.tools.claude_code.prompts import RULE as SYSTEM_PROMPT
@@ -28,6 +29,8 @@ _OTHERS = ("journal.jsonl", "history.jsonl")
 _META = 1 << 16
 # How the entry points of programs begin.
 _PROGRAMS = "sdk-"
+# Where a source has the paths of all files of its session, if there are more than one.
+_FILES = "files"
 # The titles, the best first.
 _TITLES = ("custom-title", "ai-title", "agent-name", "summary")
 
@@ -43,12 +46,17 @@ def _discover(root: Path) -> Found:
     if (root / "projects").is_dir():
         root /= "projects"
     entries = (entry for entry in files_below(root, (_SUFFIX,), problems) if entry.path.name not in _OTHERS)
-    heads = [head for _, head in each_read(entries, head_of, problems)]
-    return Found([_source(head, fork_of) for head, fork_of in with_origins(heads)], problems)
+    heads = with_origins(head for _, head in each_read(entries, head_of, problems))
+    files: dict[str, list[str]] = {}
+    for head, _ in heads:
+        files.setdefault(head.name, []).append(str(head.entry.path))
+    return Found([_source(head, fork_of, files[head.name]) for head, fork_of in heads], problems)
 
 
-def _source(head: Head, fork_of: str) -> Source:
+def _source(head: Head, fork_of: str, files: list[str]) -> Source:
     about = {"parent": name_of(NAME, head.ids[0])} if head.is_subagent else {}
+    if len(files) > 1:
+        about[_FILES] = "\0".join(files)
     return Source(str(head.entry.path), head.name, head.entry.size, head.entry.modified, fork_of, about=about)
 
 
@@ -68,7 +76,9 @@ class Session(JsonLines):
         self._titles: dict[str, str] = {}
         self._words = FirstWords()
         self._prompts = Prompts()
-        self._facts: dict[str, str] = {"source": source.path, **source.about}
+        about = dict(source.about)
+        self._elsewhere = Elsewhere(path for path in about.pop(_FILES, "").split("\0") if path not in ("", source.path))
+        self._facts: dict[str, str] = {"source": source.path, **about}
         # What the last record has said of the session.
         self._told: tuple[Any, ...] = ()
         self._part: str | None = None
@@ -167,7 +177,7 @@ class Session(JsonLines):
                 "/" + id_in_name("agent-" + (named or record.uuid[:8])),
             )
         if part not in self._threads:
-            self._threads[part] = Thread()
+            self._threads[part] = Thread(self._elsewhere)
         return part, self._threads[part]
 
     def _id_for(self, found: Json) -> str:
