@@ -244,7 +244,7 @@ class Opencode(Recorder):
         self._message("user")
         self._part("text", text=f"Meanwhile {self._number}")
         prompt = self._messages.pop()
-        assert len(self._messages) == answer + 1
+        assert answer + 1 == len(self._messages)
         for call in left:
             self._result(call)
         self._part("step-finish", reason="tool-calls")
