@@ -1,6 +1,6 @@
 """Gemini CLI as far as it records a session: what its ``ChatRecordingService`` and ``GeminiChat`` write, and when.
 
-It follows version 0.61. What it sent to the model, and was answered, is told as blocks, to be compared with a log.
+It follows version 0.61.
 """
 
 import json
@@ -8,24 +8,21 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-Record = dict[str, Any]
+from tests.adapters.asked_blocks import Block
+from tests.reel.importing.recording import Disk, Record, Recorder
+
 _CONTEXT = {"id": "context", "role": "user", "parts": [{"text": "<session_context>"}]}
 _INTERRUPTED = "[The previous response was interrupted before it completed.]"
 
 
-class Recorder:
-    """A person's work with Gemini CLI.
+class GeminiCli(Recorder):
+    """A person's work with Gemini CLI."""
 
-    Args:
-        session: the id of the session.
-        chance: what decides.
-        write: writes a line at the end of a file, which has a number.
-    """
+    tool = "gemini-cli"
+    api = "gemini"
 
-    def __init__(self, session: str, chance: Random, write: Callable[[str, int], None]) -> None:
-        self._session = session
-        self._chance = chance
-        self._write = write
+    def __init__(self, session: str, chance: Random, disk: Disk) -> None:
+        super().__init__(session, chance, disk)
         # The lines of each file of the session, and the number of the one that is being written.
         self._files: list[list[str]] = []
         self._file = 0
@@ -34,27 +31,17 @@ class Recorder:
         self._history: list[Record] = []
         self._thoughts: list[Record] = []
         self._prompt = 0
-        self._number = 0
-        # What the model was sent, and answered.
-        self.sent: list[tuple[tuple[str, ...], ...]] = []
         self._begin(is_other_file=True)
 
-    def work(self, acts: int) -> None:
-        """Do some things."""
-        self._turn()
-        for _ in range(acts):
-            self._chance.choice([self._turn, self._interrupt, self._kill, self._early, self._rewind, self._compact])()
-
-    def _id(self, kind: str) -> str:
-        self._number += 1
-        return f"{kind}{self._number}"
+    def _acts(self) -> list[Callable[[], None]]:
+        return [self._turn, self._interrupt, self._kill, self._early, self._rewind, self._compact]
 
     # What is written.
 
     def _append(self, record: Record) -> None:
         line = json.dumps(record) + "\n"
         self._files[self._file].append(line)
-        self._write(line, self._file)
+        self._disk.append(f"session-{self._file}.jsonl", line)
 
     def _begin(self, *, is_other_file: bool) -> None:
         """Begin a session: it has nothing but its context yet."""
@@ -94,7 +81,7 @@ class Recorder:
 
     def _note(self) -> None:
         """Show something to the person, now and then."""
-        if self._chance.random() < 1 / 10:
+        if self._is(1 / 10):
             self._record(self._chance.choice(["info", "warning", "error"]), "Something")
 
     def _record_calls(self, calls: list[Record]) -> None:
@@ -136,9 +123,8 @@ class Recorder:
         made = [{"id": self._id("call"), "name": "ls", "args": {"path": "."}} for _ in range(calls)]
         parts = [{"text": text}] * bool(text) + [{"functionCall": call} for call in made]
         self._history.append({"id": name, "role": "model", "parts": parts})
-        self.sent.append(
-            tuple(block for turn in self._history for part in turn["parts"] for block in _blocks(turn, part))
-        )
+        # A session that is resumed sends some results twice.
+        self._send([block for turn in self._history for part in turn["parts"] for block in _blocks(turn, part)])
         return made
 
     def _end(self, calls: list[Record]) -> None:
@@ -178,7 +164,7 @@ class Recorder:
         self._ask()
         self._end(self._answer(self._chance.choice([1, 3])))
         file = self._file
-        self._begin(is_other_file=self._chance.random() < 1 / 2)
+        self._begin(is_other_file=self._is(1 / 2))
         self._file = file
         self._resume()
         self._turn()
@@ -186,7 +172,7 @@ class Recorder:
     def _early(self) -> None:
         """Ask before the session that is resumed is loaded, and go on in either file."""
         file = self._file
-        self._begin(is_other_file=self._chance.random() < 1 / 2)
+        self._begin(is_other_file=self._is(1 / 2))
         self._turn()
         self._file = self._chance.choice([file, self._file])
         self._resume()
@@ -238,8 +224,8 @@ def _history_of(recorded: list[Record]) -> list[Record]:
     return history
 
 
-def _blocks(turn: Record, part: Record) -> list[tuple[str, ...]]:
-    """Return a part as :mod:`tests.adapters.asked_blocks` tells it."""
+def _blocks(turn: Record, part: Record) -> list[Block]:
+    """Return a part as the model gets it."""
     if "functionCall" in part:
         call = part["functionCall"]
         return [("call", call["id"], call["name"], json.dumps(call["args"]))]
