@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -19,27 +19,52 @@ _BETWEEN = (
     ("assistant", "[The previous response was interrupted before it completed.]"),
     ("assistant", "(noted)"),
 )
-# What reel renders for a call without a result.
+# What reel renders for a call without a result, and for one that was interrupted; and what programs send in its place
+# and do not keep, each always the same words.
 _NO_RESULT = re.compile(r'({"error": ")?No result: ')
+_INTERRUPTED = "No result: the call was interrupted before it was answered."
+_MADE_UP = {"codex": "aborted", "opencode": "[Tool execution was interrupted]", "pi": "No result provided"}
 
 
 def blocks_of(api: str, body: dict[str, Any]) -> list[Block]:
     """Return the blocks of the conversation in a request, without what programs add in passing."""
-    found = [block for block in _READERS[api](body) if not _is_passing(block)]
-    # Programs give the results of parallel calls in the order in which they came, reel in that of the calls.
-    runs = (list(run) for _, run in groupby(found, lambda block: block[0]))
+    return _in_order(block for block in _READERS[api](body) if not _is_passing(block))
+
+
+def _in_order(blocks: Iterable[Block]) -> list[Block]:
+    """Return blocks with sorted results: programs give those of parallel calls as they came, reel as the calls came."""
+    runs = (list(run) for _, run in groupby(blocks, lambda block: block[0]))
     return [block for run in runs for block in (sorted(run) if run[0][0] == "result" else run)]
 
 
 def conversation_of(tool: str, api: str, body: dict[str, Any]) -> list[Block]:
     """Return the blocks of a request of a program, or of a rendering, without what the program keeps otherwise."""
-    found = blocks_of(api, body)
+    found = [_as_reel_says(tool, block) for block in blocks_of(api, body)]
+    if tool == "codex":
+        return _in_order(_calls_first(found))
     if tool != "gemini-cli":
         return found
     found = [block for block in found if block not in _BETWEEN]
     # Once it is resumed, it sends each result twice: that of the call, and that of the message after it.
     before = [None, *found]
     return [block for block, last in zip(found, before, strict=False) if (block[0], block) != ("result", last)]
+
+
+def _as_reel_says(tool: str, block: Block) -> Block:
+    """Return a result that a program has made up for a call that was interrupted as reel makes it up."""
+    is_made_up = block[0] == "result" and block[2] == _MADE_UP.get(tool)
+    return (*block[:2], _INTERRUPTED) if is_made_up else block
+
+
+def _calls_first(blocks: list[Block]) -> list[Block]:
+    """Return blocks with what was made up for a call after the calls beside it: Codex sends it before them."""
+    made: list[Block] = []
+    for block in blocks:
+        at = len(made)
+        while block[0] == "call" and at and made[at - 1][0] == "result" and made[at - 1][2] == _INTERRUPTED:
+            at -= 1
+        made.insert(at, block)
+    return made
 
 
 def without_end(blocks: list[Block], then: str) -> list[Block]:

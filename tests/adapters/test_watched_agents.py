@@ -44,9 +44,11 @@ REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 # What a session does, as often as it is here; a session of `make adapters` does each once.
 _ACTS = (
     *("turn", "turn", "turn", "parallel", "sub_agent", "failure", "interrupt", "kill"),
-    *("resume", "rewind", "fork", "compact", "rename"),
+    *("kill_in_call", "resume", "rewind", "fork", "compact", "rename"),
 )
 _SHOWN = 40
+# Between two looks whether a call runs.
+_PAUSE = 0.05
 # Where everything is kept that a run has, if something is not as it should be; and what is not worth it.
 _KEPT = Path(__file__).parents[2] / "build/watched"
 _FETCHED = ("node_modules", ".cache", ".npm", ".git")
@@ -136,6 +138,23 @@ class Work:
     def kill(self) -> None:
         """Kill the agent in the middle of an answer, and go on."""
         self._begin_held()
+        self._session.kill()
+        self._session.open()
+        self.turn()
+
+    def kill_in_call(self) -> None:
+        """Kill the agent while a call runs, perhaps beside some that end at once, and go on."""
+        begun = self._session.place.home / f"begun-{self._session.tool}"
+        begun.unlink(missing_ok=True)
+        quick = Shell("echo quick")
+        calls = [quick, Shell(f"touch {begun}; sleep 60"), quick]
+        first = self._chance.randrange(2)
+        called = calls[first : self._chance.randrange(2, 4)]
+        self._session.ask(self._prompt(self._provider.script(lambda _: [[Words("It begins."), *called]])))
+        deadline = Deadline()
+        while not begun.exists():
+            assert not deadline.is_over, "the call does not run"
+            time.sleep(_PAUSE)  # between two looks
         self._session.kill()
         self._session.open()
         self.turn()
