@@ -105,7 +105,6 @@ class Session(JsonLines):
         is_older = kind == "" and chat_messages.is_message(found)
         if not is_older and (kind not in _FIELDS or _says_nothing(found, kind)):
             self.counts.note(f"{kind} without content" if kind in _FIELDS else kind or "without a type")
-            yield from self._finish()
             yield from self._about.begin()
             yield Kept("note", ref, None, {NAME: encode(found)}, self._sent, line)
             return

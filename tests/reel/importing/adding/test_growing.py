@@ -41,6 +41,8 @@ from tests.reel.importing.tools import (
 )
 from tests.reel.importing.transcripts import Transcript, call
 
+# A record that no reader knows.
+_LATER = '{"type": "later", "timestamp": "2026-08-01T10:00:00.000Z", "payload": {"type": "later"}, "id": "later%d"}'
 # Writes a history into a directory; each step is one that an import may see.
 Story = Callable[[Path, str], Iterator[object]]
 
@@ -405,6 +407,25 @@ def test_an_answer_that_is_not_waited_for(
     watched, _ = _grown(name, client, tmp_path)
 
     assert _words(expected) == _words(watched)
+
+
+@pytest.mark.parametrize("name", sorted(STORIES.keys() - {"openhands", "opencode", "crush", "vscode-chat"}))
+def test_records_of_a_later_version(name: str, client: Client, tmp_path: Path) -> None:
+    """Whatever a later version writes between the records of an answer, it stays one, and all else stays as it is."""
+    tool, story = STORIES[name]
+    found, root = list[list[Any]](), tmp_path / "root"
+    root.mkdir()
+    assert [*story(root, f"later-{name}")]
+    for look in ("now", "later"):
+        imported = Import(client, tool, root, tmp_path / look)
+        imported.look()
+        found.append(_words(imported.said(f"{tool}/")))
+        imported.purge(f"{tool}/")
+        for path in root.rglob("*.jsonl"):
+            lines = path.read_text().splitlines(keepends=True)
+            path.write_text("".join(f"{line}{_LATER % number}\n" for number, line in enumerate(lines)))
+
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("by_text", [True, False])

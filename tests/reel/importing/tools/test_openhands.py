@@ -136,6 +136,15 @@ def test_events_that_say_nothing(tmp_path: Path) -> None:
     assert ["too long", None, None] == [step.content for step in found.steps if isinstance(step, Kept)]
 
 
+def test_an_event_that_is_not_known_within_an_answer(tmp_path: Path) -> None:
+    """The actions of one response stay one message."""
+    events = [said("user", "Hi", "u1"), call("a1", "r1"), event("HologramEvent", "h1"), call("a2", "r1")]
+
+    assert ["u1", "a1 a2"] == [
+        " ".join(part.ref for part in step.parts) for step in Read(TOOL, save(tmp_path / "c1", *events).parent).said
+    ]
+
+
 def test_what_the_model_thought(tmp_path: Path) -> None:
     """Signed thinking goes back to whoever signed it; a text beside it is the same; an item of Responses is kept."""
     signed = [{"type": "thinking", "thinking": "Hm", "signature": "s"}]

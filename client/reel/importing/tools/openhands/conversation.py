@@ -167,7 +167,6 @@ class Conversation:
             self.counts.map()
         else:
             self.counts.note(f"{kind} without content" if kind in FIELDS else kind or "without a kind")
-        yield from self._finish_answer()
         yield from self._about.begin()
         yield Kept("note", ref, text_in(found, _NOTES.get(kind, "")) or None, {NAME: encode(found)}, sent)
 
