@@ -4,22 +4,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reel.base.strict_json import Json, encode
-from reel.importing.sources.blocks import call_block, made_by, with_exit_status
+from reel.importing.sources.blocks import made_by
 from reel.importing.sources.person import FirstWords
 from reel.importing.sources.unfinished import as_far_as_written
 from reel.importing.steps import Again, Back, Compacted, Counts, Kept, Part, Said, Step
+from reel.importing.tools.opencode.parts import PROVIDER, given_block, is_empty, left_out_of, made_block, result_block
 from reel.importing.values import AS_WRITTEN, as_map, list_in, map_in, milliseconds, other_fields, text_in
 from reel.providers.blocks import text as text_block
-from reel.providers.metadata import opaque_block
-from reel.providers.openai import PROVIDER as OPENAI
-from reel.said.blocks import check_name
 
 # A message, its id in the source, and its parts with their ids.
 Message: TypeAlias = tuple[Json, str, list[tuple[str, Json]]]
 
-PROVIDER = "opencode"
-# The providers whose reasoning is not that of Chat Completions, as opencode calls them.
-_OWN_FORMATS = ("anthropic", "amazon-bedrock", "google", "google-vertex", "google-vertex-anthropic")
 # The prompt that opencode sends in place of the compacted messages; the summary is its answer.
 _COMPACTION = "What did we do so far?"
 _IGNORED_PARTS = {
@@ -33,7 +28,7 @@ _EMPTY = "part without words"
 _IGNORED_MESSAGES = {"agent-switched": "choice of the agent", "model-switched": "choice of the model", "idle": "idle"}
 
 
-# The fields of which something is made, or that say where a message or a part belongs.
+# The fields of which something is made, or that say where a message belongs.
 _FIELDS = frozenset(
     {
         *("id", "sessionID", "role", "type", "time", "text", "files", "content", "summary", "recent", "callID"),
@@ -41,21 +36,6 @@ _FIELDS = frozenset(
     }
 )
 _TIME_FIELDS = frozenset({"created", "completed"})
-_PLACE = frozenset({"id", "sessionID", "messageID", "type"})
-_PART_FIELDS = {
-    "text": _PLACE | {"text"},
-    "file": _PLACE | {"url", "uri", "mime", "filename", "name"},
-    "reasoning": _PLACE | {"text", "metadata", "providerMetadata"},
-    "tool": _PLACE | {"callID", "tool", "name", "state", "metadata", "providerMetadata", "provider"},
-}
-# Those of reasoning that its provider signed or encrypted.
-_METADATA_FIELDS = {
-    "anthropic": frozenset({"redactedData", "signature"}),
-    "openai": frozenset({"reasoningEncryptedContent", "itemId"}),
-}
-_STATE_FIELDS = frozenset(
-    {"status", "input", "output", "error", "content", "attachments", "structured", "result", "metadata"}
-)
 
 
 class Messages:
@@ -124,9 +104,6 @@ class Messages:
         self._counts.left_out.update(other_fields(message, _FIELDS))
         self._counts.left_out.update(other_fields(map_in(message, "time"), _TIME_FIELDS, "time."))
 
-    def _leave_of(self, part: Json) -> None:
-        self._counts.left_out.update(_left_out_of(part))
-
     def _say(self, said: Said) -> Said:
         self._refs.append(said.parts[-1].ref)
         return said
@@ -172,12 +149,12 @@ class Messages:
                 said.append(Part(ref, [text_block(_COMPACTION)]))
             elif kind in _IGNORED_PARTS:
                 self._counts.ignore(_IGNORED_PARTS[kind])
-            elif _is_empty(part):
+            elif is_empty(part):
                 self._counts.ignore(_EMPTY)
             elif kind in ("text", "file", "agent", "subtask"):
                 self._counts.map()
-                self._leave_of(part)
-                said.append(Part(ref, [_given(part)]))
+                self._counts.left_out.update(left_out_of(part))
+                said.append(Part(ref, [given_block(part)]))
             else:
                 self._counts.note(f"part/{kind}")
                 yield note(ref, part, sent)
@@ -203,13 +180,13 @@ class Messages:
                 said, results = [], []
             elif kind in _IGNORED_PARTS:
                 self._counts.ignore(_IGNORED_PARTS[kind])
-            elif _is_empty(part):
+            elif is_empty(part):
                 self._counts.ignore(_EMPTY)
             elif kind in ("text", "file", "reasoning", "tool"):
                 self._counts.map()
-                self._leave_of(part)
-                said.append(Part(part_ref, [_made(part, provider, self.model)]))
-                if (result := _result(part)) is not None:
+                self._counts.left_out.update(left_out_of(part))
+                said.append(Part(part_ref, [made_block(part, provider, self.model)]))
+                if (result := result_block(part)) is not None:
                     results.append(Part(f"{part_ref}/result", [result]))
             else:
                 self._counts.note(f"part/{kind}")
@@ -238,7 +215,7 @@ class Messages:
 
     def _read_user(self, message: Json, ref: str) -> Iterator[Step]:
         given = [{"type": "file", **as_map(part)} for part in list_in(message, "files")]
-        blocks = [text_block(text_in(message, "text")), *map(_given, given)]
+        blocks = [text_block(text_in(message, "text")), *map(given_block, given)]
         yield self._say(Said("user", (Part(ref, blocks),), {}, _sent(message)))
 
     def _read_text(self, message: Json, ref: str) -> Iterator[Step]:
@@ -249,9 +226,9 @@ class Messages:
         """Read a shell command of the person, in the form of earlier versions: a call of the shell tool."""
         state = {"status": "completed", "input": {"command": message.get("command")}, "output": message.get("output")}
         part: Json = {"type": "tool", "id": text_in(message, "callID") or ref, "name": "bash", "state": state}
-        result = _result(part)
+        result = result_block(part)
         results = [] if result is None else [Part(f"{ref}/result", [result])]
-        yield from self._step([Part(ref, [_made(part, PROVIDER, "")])], results, PROVIDER, _sent(message))
+        yield from self._step([Part(ref, [made_block(part, PROVIDER, "")])], results, PROVIDER, _sent(message))
 
     def _read_content(self, message: Json, ref: str) -> Iterator[Step]:
         self._note_model(message)
@@ -307,128 +284,10 @@ def _is_dropped(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
     return error != "" and not (error == "MessageAbortedError" and says)
 
 
-def _is_empty(part: Json) -> bool:
-    kind, text = part.get("type"), part.get("text")
-    return text == "" and (kind == "text" or (kind == "reasoning" and not _metadata(part)))
-
-
 def note(ref: str, found: Any, sent: int | None) -> Kept:
     """Return a note that keeps a record."""
     return Kept("note", f"{ref}/note", None, {"opencode": encode(found)}, sent)
 
 
-def _left_out_of(part: Json) -> Iterator[str]:
-    """Yield the fields of a part that its block does not have; a part that is kept whole has all of them."""
-    kind, state = text_in(part, "type"), map_in(part, "state")
-    if (known := _PART_FIELDS.get(kind)) is not None and _made(part, "", "")["type"] != "opaque":
-        yield from other_fields(part, known, f"{kind}.")
-        yield from other_fields(state, _STATE_FIELDS, f"{kind}.state.")
-        yield from other_fields(map_in(state, "metadata"), {"exit"}, f"{kind}.state.metadata.")
-        if kind == "reasoning" and "provider_metadata" not in _thinking(part, "", ""):
-            metadata = _metadata(part)
-            yield from other_fields(metadata, _METADATA_FIELDS.keys(), "reasoning.metadata.")
-            for provider, fields in _METADATA_FIELDS.items():
-                yield from other_fields(map_in(metadata, provider), fields, f"reasoning.metadata.{provider}.")
-
-
 def _sent(message: Json) -> int | None:
     return milliseconds(map_in(message, "time").get("created"))
-
-
-def _given(part: Json) -> Json:
-    """Convert a part of a prompt to a block."""
-    if part.get("type") == "text" and type(part.get("text")) is str and part.get("ignored") is not True:
-        return text_block(part["text"])
-    return _media(part) if part.get("type") == "file" else opaque_block(PROVIDER, part)
-
-
-def _media(part: Json) -> Json:
-    """Convert a file to a block; one that is only named, without content, is kept unchanged."""
-    url, mime = text_in(part, "url") or text_in(part, "uri"), text_in(part, "mime") or "application/octet-stream"
-    name = text_in(part, "filename") or text_in(part, "name")
-    named = {"name": name} if name else {}
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64") and data:
-        return {"type": "media", "mime_type": mime, "data_base64": data, **named}
-    if url.startswith(("https://", "http://")):
-        return {"type": "media", "mime_type": mime, "url": url, **named}
-    return opaque_block(PROVIDER, part)
-
-
-def _made(part: Json, provider: str, model: str) -> Json:
-    """Convert a part of an answer to a block."""
-    kind = part.get("type")
-    if kind == "tool":
-        return _call(part)
-    if kind == "reasoning" and type(part.get("text")) is str:
-        return _thinking(part, provider, model)
-    return _given(part)
-
-
-def _call(part: Json) -> Json:
-    call_id, name = _names(part)
-    if check_name(call_id) is not None or check_name(name) is not None:
-        return opaque_block(PROVIDER, part)
-    given = map_in(part, "state").get("input")
-    metadata = _metadata(part) or map_in(map_in(part, "provider"), "metadata")
-    kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
-    return {**call_block(call_id, name, given), **kept}
-
-
-def _names(part: Json) -> tuple[str, str]:
-    return text_in(part, "callID") or text_in(part, "id"), text_in(part, "tool") or text_in(part, "name")
-
-
-def _metadata(part: Json) -> Json:
-    return map_in(part, "providerMetadata") or map_in(part, "metadata")
-
-
-def _result(part: Json) -> Json | None:
-    """Return the tool result in a part, or ``None`` if the part has no valid one."""
-    state = map_in(part, "state")
-    if part.get("type") != "tool" or state.get("status") not in ("completed", "error"):
-        return None
-    call_id, name = _names(part)
-    if check_name(call_id) is not None or check_name(name) is not None:
-        return None
-    # Of a call that was ended, the model gets what it had told by then.
-    told = map_in(state, "metadata")
-    ended = told.get("output") if told.get("interrupted") is True else None
-    failed = state["status"] == "error" and type(ended) is not str
-    error = state.get("error")
-    output = state.get("output") if state["status"] == "completed" else ended
-    content: Any = (text_in(error, "message") or error) if failed else output
-    if type(content) is not str:
-        content = "" if content is None else encode(content)
-    blocks = [_given(as_map(found)) for found in list_in(state, "content")]
-    blocks += [_media(as_map(found)) for found in list_in(state, "attachments")]
-    if blocks:
-        content = [*([text_block(content)] if content else []), *blocks]
-    elif not content and not failed and (given := state.get("structured") or state.get("result")):
-        content = given if type(given) is str else encode(given)
-    result = {
-        "type": "tool_result",
-        "tool_call_id": call_id,
-        "content": content,
-        "is_error": failed or name == "invalid",
-    }
-    return with_exit_status(result, PROVIDER, map_in(state, "metadata").get("exit"))
-
-
-def _thinking(part: Json, provider: str, model: str) -> Json:
-    """Return reasoning in the form in which its provider accepts it."""
-    metadata, of_model = _metadata(part), ({"model": model} if model else {})
-    anthropic, openai = map_in(metadata, "anthropic"), map_in(metadata, "openai")
-    if redacted := text_in(anthropic, "redactedData"):
-        return {"type": "redacted_thinking", "data": redacted, "provider": "anthropic", **of_model}
-    if signature := text_in(anthropic, "signature"):
-        signed = {"text": part["text"], "signature": signature, "provider": "anthropic"}
-        return {"type": "thinking", **signed, **of_model}
-    if encrypted := text_in(openai, "reasoningEncryptedContent"):
-        summary = [{"type": "summary_text", "text": part["text"]}] if part["text"] else []
-        item = {"type": "reasoning", "id": text_in(openai, "itemId"), "summary": summary}
-        data = encode({**item, "encrypted_content": encrypted})
-        return {"type": "opaque", "provider": "openai", "data_json": data, **of_model}
-    kept = {"provider_metadata": {"provider": PROVIDER, "metadata_json": encode(metadata)}} if metadata else {}
-    by = provider if provider in (PROVIDER, *_OWN_FORMATS) else OPENAI
-    return {"type": "thinking", "text": part["text"], "provider": by, **of_model, **kept}
