@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -148,6 +149,17 @@ def test_second_form(tmp_path: Path) -> None:
     assert [role for role, _ in said(steps)] == roles
     (compacted,) = [step for step in steps if isinstance(step, Compacted)]
     assert [{"type": "text", "text": "Sum"}] == compacted.summary.parts[0].blocks
+
+
+@pytest.mark.parametrize("ended", [{"completed": 9}, {}])
+def test_the_last_answer_of_the_second_form(tmp_path: Path, ended: Any) -> None:
+    """It has no parts besides, and waits only if it has not ended."""
+    answer = {"type": "assistant", "content": [{"type": "text", "text": "Hello"}], "time": {"created": 5, **ended}}
+    (source,) = TOOL.discover(second(tmp_path, ("ses_1", None, [{"type": "user", "text": "Hi"}, answer]))).sources
+    reading = TOOL.open(source._replace(modified=time.time_ns()))
+
+    assert ["user", "assistant"][: 1 + bool(ended)] == [role for role, _ in said([*reading.steps()])]
+    assert bool(ended) != reading.counts.unfinished
 
 
 def test_fork(tmp_path: Path) -> None:

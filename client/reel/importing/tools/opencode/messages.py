@@ -270,7 +270,8 @@ def is_unfinished(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
         return False
     kinds = [text_in(part, "type") for _, part in parts]
     steps = [kind for kind in kinds if kind in ("step-start", "step-finish")]
-    return not kinds or steps[-1:] == ["step-start"] or not _has_ended(message)
+    is_bare = "role" in message and not kinds
+    return is_bare or steps[-1:] == ["step-start"] or not _has_ended(message)
 
 
 def _has_ended(message: Json) -> bool:
