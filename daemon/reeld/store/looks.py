@@ -16,6 +16,7 @@ from reeld.core.batch import Batch
 from reeld.store import queries
 from reeld.store.connection import Error
 from reeld.store.connection_thread import ConnectionThread
+from reeld.store.transactions import Outcome, Transaction
 from reeld.store.writer import Writer
 
 # Seconds that a server may take to return the newest event.
@@ -41,6 +42,8 @@ class Looks:
         self._asked: list[Take] = []
         self._wake = Signal()
         self._scope = anyio.CancelScope()
+        # Whether a look that nobody waits for is pending, and another one after it.
+        self._is_pending = self._is_pending_again = False
 
     def ask(self, take: Take) -> None:
         """Call a function once everything is known that any daemon committed before this, and whatever is gone."""
@@ -57,6 +60,31 @@ class Looks:
         answer: Answer[None] = Answer()
         self.ask(answer.take)
         await answer.wait()
+
+    def hear(self, _: None = None) -> None:
+        """Take note of what other daemons have committed, which they have signalled, without waiting for it."""
+        self._is_pending_again = self._is_pending
+        if not self._is_pending:
+            self._is_pending = True
+            self._writer.submit(Transaction([], []), self._heard)
+
+    def _heard(self, _: Outcome) -> None:
+        self._is_pending = False
+        if self._is_pending_again:  # a commit that was signalled meanwhile may be later than the look
+            self.hear()
+
+    async def look(self) -> None:
+        """Wait until everything is known that other daemons committed before this, whether there is anything or not.
+
+        Raises:
+            Storage: the server could not be queried.
+        """
+        answer: Answer[Outcome] = Answer()
+        self._writer.submit(Transaction([], []), answer.take)
+        try:
+            await answer.wait()
+        except Exception as error:
+            raise Storage("the database server was lost before it said what is new; retry when it is back") from error
 
     async def run(self) -> None:
         """Look whenever somebody asks, until :meth:`end`."""
@@ -80,7 +108,7 @@ class Looks:
             with anyio.fail_after(_ANSWERS):
                 newest, known = writer.newest, writer.known
                 if not await self._reader.run(lambda connection: queries.is_current(connection, newest, known)):
-                    await writer.look()
+                    await self.look()
         except TimeoutError:
             return Storage(f"the database server has not answered for {_ANSWERS} s; retry when it does")
         except Error as error:

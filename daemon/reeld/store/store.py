@@ -310,7 +310,7 @@ class Store:
         self.reads.report()
         self.writer.flush()
         if self.is_shared:
-            self.writer.hear()  # in case a notification was lost with the connection
+            self.looks.hear()  # in case a notification was lost with the connection
         if self.displacement.displaced is not None:
             return
         await self.housekeeping.attempt("forgetting old keys", self._forget_keys)
@@ -376,7 +376,7 @@ async def open_store(database: str, durability: str = FULL, held: Held | None = 
             if engine.listen is None:
                 yield store
             else:
-                async with engine.listen(writer.hear) as store.channel:
+                async with engine.listen(store.looks.hear) as store.channel:
                     tasks.start_soon(store.looks.run)
                     try:
                         yield store

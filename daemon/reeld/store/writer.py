@@ -105,8 +105,6 @@ class Writer:
         # Called with what other daemons have written, and with a loss; see `report`.
         self._on_moved: Callable[[frozenset[int], int], None] = _ignore
         self._on_loss: Callable[[Loss, int], None] = _ignore
-        # Whether a check of what others have committed is pending, and another one after it.
-        self._looks = self._looks_again = False
         # What clients see of it without a request.
         self.changes = Changes()
         # Set after each commit, for the one task that reads new events.
@@ -181,31 +179,6 @@ class Writer:
             on_loss: called with a loss and the id of the newest event, before what was staged is refused.
         """
         self._on_moved, self._on_loss = on_moved, on_loss or _ignore
-
-    async def look(self) -> None:
-        """Wait until everything that other daemons committed before the call is known here.
-
-        Raises:
-            Storage: the server could not be queried.
-        """
-        answer: Answer[Outcome] = Answer()
-        self.submit(Transaction([], []), answer.take)
-        try:
-            await answer.wait()
-        except Exception as error:
-            raise Storage("the database server was lost before it said what is new; retry when it is back") from error
-
-    def hear(self, _: None = None) -> None:
-        """Check what other daemons have committed."""
-        self._looks_again = self._looks
-        if not self._looks:
-            self._looks = True
-            self.submit(Transaction([], []), self._looked)
-
-    def _looked(self, _: Outcome) -> None:
-        self._looks = False
-        if self._looks_again:  # a commit that was signalled meanwhile may be later than the check
-            self.hear()
 
     async def heartbeat(self) -> None:
         """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.

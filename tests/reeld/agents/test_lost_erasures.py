@@ -51,7 +51,7 @@ class Behind(NamedTuple):
     async def reconnect(self) -> None:
         """Lose all connections, and let a commit open a new one."""
         self.lossy.cut_all()
-        await self.store.writer.look()
+        await self.store.looks.look()
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ async def test_what_others_write_while_a_daemon_starts() -> None:
             await other.create("demo")
             async with open_store(url) as store, anyio.create_task_group() as tasks:
                 await other.add("demo", "one")
-                await store.writer.look()
+                await store.looks.look()
                 registry = Registry(store, tasks)
 
                 assert other.registry.bus.newest == registry.bus.newest
@@ -147,7 +147,7 @@ async def test_what_waits_for_a_commit_that_learns_of_others(two: Two) -> None:
         held.registry.pump()
         await wait_all_tasks_blocked()
     between.is_open.set()
-    await held.store.writer.look()
+    await held.store.looks.look()
 
     assert [dict, OvertakenError] == [type(answers[agent.row]) for agent in agents]
     await held.add("demo", "new")

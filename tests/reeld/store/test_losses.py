@@ -128,12 +128,12 @@ async def test_what_waits_behind_a_look_is_refused() -> None:
             await write(store, made(1))
             between.is_deaf = True
             between.is_open.clear()
-            store.writer.hear()
+            store.looks.hear()
             await wait_all_tasks_blocked()  # the look has begun
             store.writer.submit(said(1, event(9)), outcomes.append)
             replace_newest(url, 1)
             between.is_open.set()
-            await store.writer.look()
+            await store.looks.look()
 
     assert [Forgotten] == [type(outcome) for outcome in outcomes]
 
@@ -149,7 +149,7 @@ async def test_a_lost_connection_of_a_daemon_that_does_not_wait() -> None:
                     "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
                     " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
                 ).fetchall()
-            await store.writer.look()  # on a new connection
+            await store.looks.look()  # on a new connection
             (outcome,) = await write(store, said(1, event(2)))
 
             assert isinstance(outcome, list)

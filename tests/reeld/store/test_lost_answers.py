@@ -152,7 +152,7 @@ async def test_a_look_at_the_log_that_fails_is_not_over(behind: Behind) -> None:
     between.refuses = True
     between.cut_all()
     with pytest.raises(Storage):
-        await store.writer.look()
+        await store.looks.look()
     between.refuses = False
     await store.be_current()
 

@@ -29,13 +29,13 @@ async def test_every_agent_is_told(looks: bool) -> None:
         async with open_store(url) as store, open_store(url) as other:
             for row in (1, 2, 3):
                 await commit(store, made(row))
-            await other.writer.look()
+            await other.looks.look()
             told: list[tuple[frozenset[int], int]] = []
             store.writer.report(lambda moved, newest: told.append((moved, newest)))
             for written in (said(2, event(2)), said(1, event(2)), said(2, event(3))):
                 await commit(other, written)
             for seq in (2, 3):
-                await (store.writer.look() if looks else commit(store, said(3, event(seq))))
+                await (store.looks.look() if looks else commit(store, said(3, event(seq))))
 
     assert {1, 2} == frozenset().union(*(moved for moved, _ in told))
     assert 6 <= told[-1][1]
@@ -47,7 +47,7 @@ async def test_everything_is_told_in_the_order_of_ids() -> None:
         async with open_store(url) as store, open_store(url) as other, anyio.create_task_group() as tasks:
             for row in range(1, 32):
                 await commit(store, made(row)._replace(keys=[key("taken", row)] if row == 1 else []))
-            await other.writer.look()
+            await other.looks.look()
             # The ids of own events, and 0 whenever others have written.
             told: list[int] = []
             refused: list[Outcome] = []
@@ -98,7 +98,7 @@ async def test_only_what_is_about_others_is_overtaken() -> None:
             outcomes: dict[int, Outcome] = {}
             for row in (1, 2, 3):
                 store.writer.submit(said(row, event(5)), partial(outcomes.__setitem__, row))
-            await store.writer.look()
+            await store.looks.look()
 
     assert [4] == written
     assert {1: list, 2: OvertakenError, 3: list} == {row: type(outcome) for row, outcome in outcomes.items()}
@@ -110,10 +110,10 @@ async def test_what_waits_behind_a_look_is_overtaken() -> None:
         async with open_store(between.url) as store, open_store(url) as other:
             for row in (1, 2):
                 await commit(store, made(row))
-            await other.writer.look()
+            await other.looks.look()
             between.is_deaf = True
             between.is_open.clear()
-            store.writer.hear()
+            store.looks.hear()
             await wait_all_tasks_blocked()  # the look has begun
             outcomes: dict[int, Outcome] = {}
             for row in (1, 2):
@@ -121,6 +121,6 @@ async def test_what_waits_behind_a_look_is_overtaken() -> None:
             await wait_all_tasks_blocked()
             await commit(other, said(2, event(2)))
             between.is_open.set()
-            await store.writer.look()
+            await store.looks.look()
 
     assert {1: list, 2: OvertakenError} == {row: type(outcome) for row, outcome in outcomes.items()}
