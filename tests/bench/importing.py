@@ -26,11 +26,11 @@ _ROUNDS = 3
 _MANY = 3000
 _MB = 1_000_000
 # Seconds between two looks whether everything is in the index.
-_LOOK = 0.01
+_LOOK = 0.05
 
 
 def imports(setting: Setting) -> Iterator[Line]:
-    """Measure an import, from files to a log on the disk, and what others wait meanwhile."""
+    """Measure an import, from files to a log on the disk, by itself and beside another client that adds messages."""
     history = setting.new_directory()
     files = claude_history.write(history, _SESSIONS, _RECORDS)
     size, records = sum(file.stat().st_size for file in files) / _MB, _SESSIONS * _RECORDS
@@ -43,10 +43,14 @@ def imports(setting: Setting) -> Iterator[Line]:
     assert counted is not None
     assert parsed is not None
     assert parsing is not None
-    rounds = [_Round(setting.new_directory(), history) for _ in range(_ROUNDS)]
-    took = statistics.median(each.seconds for each in rounds)
-    daemon = statistics.median(each.daemon for each in rounds) / records * 1e6
-    importer = statistics.median(each.importer for each in rounds) / records * 1e6
+    alone: list[_Round] = []
+    beside_another: list[_Round] = []
+    for _ in range(_ROUNDS):
+        alone.append(_Round(setting.new_directory(), history, another=False))
+        beside_another.append(_Round(setting.new_directory(), history, another=True))
+    took, disturbed = (statistics.median(each.seconds for each in rounds) for rounds in (alone, beside_another))
+    daemon = statistics.median(each.daemon for each in alone) / records * 1e6
+    importer = statistics.median(each.importer for each in alone) / records * 1e6
     yield Line(
         f"import {records:,} records, {size:.0f} MB",
         f"{records / took:,.0f}/s",
@@ -59,9 +63,11 @@ def imports(setting: Setting) -> Iterator[Line]:
     beside = f"json.loads: {one:.1f} us"
     yield Line("processor time of the daemon, a record", f"{daemon:.0f} us", beside, daemon / one, "60 us")
     yield Line("processor time of the importer, a record", f"{importer:.0f} us", beside, importer / one)
+    rounds = [*alone, *beside_another]
     yield Line("memory of the importer, at most", f"{max(each.memory for each in rounds):.0f} MB", None, None, "100 MB")
     yield Line("memory of the daemon", f"{max(each.daemon_memory for each in rounds):.0f} MB")
-    adds = [seconds for each in rounds for seconds in each.adds]
+    yield Line("import beside another client", f"{records / disturbed:,.0f}/s", "by itself", disturbed / took)
+    adds = [seconds for each in beside_another for seconds in each.adds]
     yield Line("another client's add meanwhile, p99", f"{percentile(adds, 99) * 1000:.1f} ms", None, None, "20 ms")
     late = max(each.indexed for each in rounds)
     yield Line("until a search finds all of it", f"{late:.2f} s", None, None, "2 s")
@@ -93,20 +99,28 @@ def _processor_time(action: Callable[[], None]) -> float:
 
 
 class _Round:
-    """One import into a new daemon, with another client that adds one message after the other."""
+    """One import into a new daemon.
 
-    def __init__(self, directory: Path, history: Path) -> None:
+    Args:
+        directory: of the daemon.
+        history: what is imported.
+        another: whether another client adds a message each 20 ms.
+    """
+
+    def __init__(self, directory: Path, history: Path, *, another: bool) -> None:
         self.adds: list[float] = []
         with running(directory) as daemon, daemon.client() as client:
             client.create("beside")
             ended = threading.Event()
             other = threading.Thread(target=self._add, args=(daemon, ended))
-            other.start()
+            if another:
+                other.start()
             before, began = daemon.processor_time(), time.perf_counter()
             reported, used = _import(daemon, history, directory)
             self.seconds = reported - began
             ended.set()
-            other.join()
+            if another:
+                other.join()
             while client.search("no-such-word", limit=1).behind:
                 time.sleep(_LOOK)
             self.indexed = time.perf_counter() - reported
