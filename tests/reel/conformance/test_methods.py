@@ -19,7 +19,7 @@ def test_the_async_client_lacks_no_method() -> None:
     """It lacks what ``reel.aio.connect`` does for it, and what those need who have a blocking client."""
     public = {name for name in dir(Client) if not name.startswith("_")}
 
-    only = {"begin", "connect", "converse", "dial", "fingerprint", "is_still", "post", "send_within"}
+    only = {"begin", "connect", "converse", "dial", "fingerprint", "is_still", "send_within"}
     assert only == public - set(dir(aio.Client))
 
 
