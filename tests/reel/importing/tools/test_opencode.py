@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from reel.importing.steps import About, Back, Compacted, Counts, Kept, Said, Step
 from reel.importing.tools.opencode.messages import Messages
 from reel.importing.tools.opencode.tool import TOOL
+from reel.touches.exit_status import EXIT_STATUS
 from reel.touches.reading import touches
 from tests.reel.importing.transcripts import check_step, outline
 
@@ -149,6 +150,75 @@ def test_second_form(tmp_path: Path) -> None:
     assert [role for role, _ in said(steps)] == roles
     (compacted,) = [step for step in steps if isinstance(step, Compacted)]
     assert [{"type": "text", "text": "Sum"}] == compacted.summary.parts[0].blocks
+
+
+def test_the_second_form_as_it_is_now(tmp_path: Path) -> None:
+    """What a provider wants back is without its name, a shell's output has more fields, and skills are prompts."""
+    thoughts = [{"signature": "sig"}, {"reasoningEncryptedContent": "e", "itemId": "rs"}, {"thoughtSignature": "x"}]
+    parts = [
+        {"type": "reasoning", "text": "Hm", key: state}
+        for key, state in zip(("state", "native", "native"), thoughts, strict=True)
+    ]
+    content = [{"type": "text", "text": "deck.md"}, {"type": "text", "text": ""}]
+    state = {"status": "completed", "input": {}, "content": content[:1], "metadata": {"exit": 1}}
+    tool = {"type": "tool", "id": "c", "name": "bash", "executed": False, "native": {"itemId": "fc"}, "state": state}
+    waiting = {"type": "tool", "id": "d", "name": "bash", "state": {"status": "streaming", "input": '{"comm'}}
+    shell = {
+        "type": "shell",
+        "shellID": "s",
+        "command": "ls",
+        "status": "exited",
+        "exit": 2,
+        "output": {"output": "No"},
+    }
+    picture = {"data": "aGk=", "mime": "image/png", "name": "a.png", "source": {"type": "inline"}}
+    model = {"id": "m", "providerID": "claude"}
+    answer = {"type": "assistant", "model": model, "content": [*parts, *content[1:], tool, waiting], "time": _DONE}
+    messages = [
+        {"type": "user", "text": "Hi", "files": [picture]},
+        {"type": "location-switched", "location": {}},
+        {"type": "skill", "skill": "s", "name": "S", "text": "Be nice."},
+        answer,
+        shell,
+    ]
+    (source,) = TOOL.discover(second(tmp_path, ("ses_1", None, messages))).sources
+    reading = TOOL.open(source)
+    found = [step for step in reading.steps() if isinstance(step, Said)]
+
+    assert {"skill", "name", "tool.executed"} == reading.counts.left_out.keys()
+    assert ["user", "user", "assistant", "tool", "assistant", "tool"] == [step.role for step in found]
+    assert ("aGk=", "a.png") == tuple(found[0].parts[0].blocks[1][key] for key in ("data_base64", "name"))
+    signed, encrypted, other, call, begun = [part.blocks[0] for part in found[2].parts]
+    assert ("sig", "e") == (signed["signature"], json.loads(encrypted["data_json"])["encrypted_content"])
+    assert thoughts[2] == json.loads(other["provider_metadata"]["metadata_json"])
+    assert ({"openai": {"itemId": "fc"}}, "d") == (json.loads(call["provider_metadata"]["metadata_json"]), begun["id"])
+    assert [("No", 2), ([content[0]], 1)] == [_told(found[place].parts[0].blocks[0]) for place in (5, 3)]
+
+
+def _told(result: Any) -> tuple[Any, int]:
+    """Return what a result says, and the exit status beside it."""
+    return result["content"], result["provider_metadata"][EXIT_STATUS]
+
+
+@pytest.mark.parametrize(("status", "then"), [("running", []), ("failed", ["note"]), ("completed", ["compacted"])])
+def test_a_compaction_of_the_second_form(tmp_path: Path, status: str, then: list[str]) -> None:
+    """It counts once it is completed; one that failed is noted."""
+    told = {"error": {"type": "unknown"}} if status == "failed" else {"summary": "Sum", "recent": ""}
+    messages = [{"type": "user", "text": "Hi"}, {"type": "compaction", "status": status, "reason": "auto", **told}]
+
+    words = outline(read(second(tmp_path, ("ses_1", None, messages))))
+    assert then == [word.partition(":")[0] for word in words[1:]]
+
+
+def test_a_shell_that_runs(tmp_path: Path) -> None:
+    """It waits for its output, and what was said meanwhile with it; after a while it is there without."""
+    shell = {"type": "shell", "shellID": "s", "command": "make", "status": "running"}
+    messages = [{"type": "user", "text": "Hi"}, shell, {"type": "user", "text": "Ho"}]
+    (source,) = TOOL.discover(second(tmp_path, ("ses_1", None, messages))).sources
+    now, left = TOOL.open(source._replace(modified=time.time_ns())), TOOL.open(source)
+
+    assert ([("user", ["Hi"])], True) == (said([*now.steps()]), now.counts.unfinished)
+    assert ["user", "assistant", "user"] == [role for role, _ in said([*left.steps()])]
 
 
 @pytest.mark.parametrize("ended", [{"completed": 9}, {}])

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from reel.base.strict_json import Json, encode
 from reel.importing.sources.blocks import made_by
 from reel.importing.sources.person import FirstWords
-from reel.importing.sources.unfinished import as_far_as_written
+from reel.importing.sources.unfinished import UNFINISHED, as_far_as_written
 from reel.importing.steps import Again, Back, Compacted, Counts, Kept, Part, Said, Step
 from reel.importing.tools.opencode.parts import PROVIDER, given_block, is_empty, left_out_of, made_block, result_block
 from reel.importing.values import AS_WRITTEN, as_map, list_in, map_in, milliseconds, other_fields, text_in
@@ -25,14 +25,31 @@ _IGNORED_PARTS = {
 }
 # The rule for a part whose first words are to come; it stays so if its program was killed, or the request sent again.
 _EMPTY = "part without words"
-_IGNORED_MESSAGES = {"agent-switched": "choice of the agent", "model-switched": "choice of the model", "idle": "idle"}
+_IGNORED_MESSAGES = {
+    "agent-switched": "choice of the agent",
+    "model-switched": "choice of the model",
+    "location-switched": "choice of the directory",
+    "idle": "idle",
+}
 
 
 # The fields of which something is made, or that say where a message belongs.
 _FIELDS = frozenset(
     {
         *("id", "sessionID", "role", "type", "time", "text", "files", "content", "summary", "recent", "callID"),
-        *("modelID", "providerID", "model", "error", "tokens", "cost", "command", "output"),
+        *(
+            "modelID",
+            "providerID",
+            "model",
+            "error",
+            "tokens",
+            "cost",
+            "command",
+            "output",
+            "shellID",
+            "status",
+            "exit",
+        ),
     }
 )
 _TIME_FIELDS = frozenset({"created", "completed"})
@@ -77,6 +94,8 @@ class Messages:
             self._counts.map()
             self._leave(message)
             yield from self._read_parts(message, ref, role, parts)
+        elif kind == "compaction" and message.get("status") == "running":
+            self._counts.ignore(UNFINISHED)
         elif kind in _READERS:
             self._counts.map()
             self._leave(message)
@@ -224,8 +243,12 @@ class Messages:
 
     def _read_shell(self, message: Json, ref: str) -> Iterator[Step]:
         """Read a shell command of the person, in the form of earlier versions: a call of the shell tool."""
-        state = {"status": "completed", "input": {"command": message.get("command")}, "output": message.get("output")}
-        part: Json = {"type": "tool", "id": text_in(message, "callID") or ref, "name": "bash", "state": state}
+        output = map_in(message, "output").get("output") or message.get("output")
+        status = "running" if message.get("status") == "running" else "completed"
+        state = {"status": status, "input": {"command": message.get("command")}, "output": output}
+        state["metadata"] = {"exit": message.get("exit")}
+        call = text_in(message, "callID") or text_in(message, "shellID") or ref
+        part: Json = {"type": "tool", "id": call, "name": "bash", "state": state}
         result = result_block(part)
         results = [] if result is None else [Part(f"{ref}/result", [result])]
         yield from self._step([Part(ref, [made_block(part, PROVIDER, "")])], results, PROVIDER, _sent(message))
@@ -250,14 +273,15 @@ _READERS = {
     "assistant": "_read_content",
     "system": "_read_text",
     "synthetic": "_read_text",
+    "skill": "_read_text",
     "shell": "_read_shell",
     "compaction": "_read_compaction",
 }
 
 
 def is_answer(message: Json) -> bool:
-    """Return whether a message is an answer of the model."""
-    return "assistant" in (message.get("role"), message.get("type"))
+    """Return whether a message is an answer of the model, or of a shell."""
+    return "assistant" in (message.get("role"), message.get("type")) or message.get("type") == "shell"
 
 
 def is_unfinished(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
@@ -266,6 +290,8 @@ def is_unfinished(message: Json, parts: Iterable[tuple[str, Json]]) -> bool:
     A server may write a session again, message by message: an answer has ended then before its parts are there. They
     end with the end of the step that they begin with.
     """
+    if message.get("type") == "shell":
+        return message.get("status") == "running"
     if not is_answer(message) or message.get("error"):
         return False
     kinds = [text_in(part, "type") for _, part in parts]

@@ -18,9 +18,10 @@ _OWN_FORMATS = ("anthropic", "amazon-bedrock", "google", "google-vertex", "googl
 _PLACE = frozenset({"id", "sessionID", "messageID", "type"})
 _PART_FIELDS = {
     "text": _PLACE | {"text"},
-    "file": _PLACE | {"url", "uri", "mime", "filename", "name"},
-    "reasoning": _PLACE | {"text", "metadata", "providerMetadata"},
-    "tool": _PLACE | {"callID", "tool", "name", "state", "metadata", "providerMetadata", "provider"},
+    "file": _PLACE | {"url", "uri", "data", "mime", "filename", "name"},
+    "reasoning": _PLACE | {"text", "metadata", "providerMetadata", "native", "state"},
+    "tool": _PLACE
+    | {"callID", "tool", "name", "state", "metadata", "providerMetadata", "provider", "native", "providerState"},
 }
 # Those of reasoning that its provider signed or encrypted.
 _METADATA_FIELDS = {
@@ -44,8 +45,10 @@ def _media(part: Json) -> Json:
     url, mime = text_in(part, "url") or text_in(part, "uri"), text_in(part, "mime") or "application/octet-stream"
     name = text_in(part, "filename") or text_in(part, "name")
     named = {"name": name} if name else {}
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64") and data:
+    head, _, data = url.partition(",")
+    if not (head.startswith("data:") and head.endswith(";base64")):
+        data = text_in(part, "data")
+    if data:
         return {"type": "media", "mime_type": mime, "data_base64": data, **named}
     if url.startswith(("https://", "http://")):
         return {"type": "media", "mime_type": mime, "url": url, **named}
@@ -77,7 +80,11 @@ def _names(part: Json) -> tuple[str, str]:
 
 
 def _metadata(part: Json) -> Json:
-    return map_in(part, "providerMetadata") or map_in(part, "metadata")
+    """Return what the provider wants to get back with a part, by providers."""
+    own = "providerState" if part.get("type") == "tool" else "state"
+    native = map_in(part, "native") or map_in(part, own)
+    of = next((provider for provider, fields in _METADATA_FIELDS.items() if fields & native.keys()), "")
+    return map_in(part, "providerMetadata") or map_in(part, "metadata") or ({of: native} if of else native)
 
 
 def result_block(part: Json) -> Json | None:
@@ -139,7 +146,8 @@ def is_empty(part: Json) -> bool:
 
 def left_out_of(part: Json) -> Iterator[str]:
     """Yield the fields of a part that its block does not have; a part that is kept whole has all of them."""
-    kind, state = text_in(part, "type"), map_in(part, "state")
+    kind = text_in(part, "type")
+    state = map_in(part, "state") if kind == "tool" else {}
     if (known := _PART_FIELDS.get(kind)) is not None and made_block(part, "", "")["type"] != "opaque":
         yield from other_fields(part, known, f"{kind}.")
         yield from other_fields(state, _STATE_FIELDS, f"{kind}.state.")
