@@ -28,10 +28,15 @@ class Opencode(Recorder):
 
     tool = "opencode"
     api = "anthropic"
+    # The database, and how often it was a tree of files instead.
+    tables = _TABLES
+    trees = 1 / 3
+    # How often something was there of what has failed.
+    leftovers = 1 / 2
 
     def __init__(self, session: str, chance: Random, disk: Disk) -> None:
         super().__init__(session, chance, disk)
-        self._is_tree = self._is(1 / 3)
+        self._is_tree = self._is(self.trees)
         # Whether an answer with calls is one message, as it was in the beginning, or one for each step.
         self._has_steps = self._is_tree and self._is(1 / 2)
         # When it was: an answer that was left a minute ago is not waited for.
@@ -40,7 +45,7 @@ class Opencode(Recorder):
         # The messages of the session, with their parts.
         self._messages: list[tuple[Record, list[Record]]] = []
         if not self._is_tree:
-            self._do(lambda database: database.executescript(_TABLES))
+            self._do(lambda database: database.executescript(self.tables))
         self._open()
 
     def _acts(self) -> list[Callable[[], None]]:
@@ -150,12 +155,16 @@ class Opencode(Recorder):
 
     def _ask(self, text: str = "", **fields: Any) -> None:
         if revert := self._record.get("revert"):
-            for message in [message["id"] for message, _ in self._messages if message["id"] >= revert["messageID"]]:
-                self._remove(message)
-            self._set(revert=None)
+            self._take_back(revert["messageID"])
         self._message("user")
         self._part("text", text=text or f"Prompt {self._number}", **fields)
         self._aside()
+
+    def _take_back(self, first: str) -> None:
+        """Delete the messages from one on."""
+        for message in [message["id"] for message, _ in self._messages if message["id"] >= first]:
+            self._remove(message)
+        self._set(revert=None)
 
     def _begin_answer(self, **fields: Any) -> None:
         parent = next(message["id"] for message, _ in reversed(self._messages) if message["role"] == "user")
@@ -259,7 +268,7 @@ class Opencode(Recorder):
         """Interrupt a text, of which a part was there, or nothing, or only a thought."""
         self._ask()
         self._begin_answer()
-        self._write(thinks=self._is(1 / 2), text=self._is(1 / 2))
+        self._write(thinks=self._is(self.leftovers), text=self._is(1 / 2))
         self._abort("MessageAbortedError")
         self._turn()
 
@@ -269,7 +278,7 @@ class Opencode(Recorder):
         self._begin_answer()
         number = self._chance.choice([1, 3])
         for call in self._step(number, self._chance.randrange(number)):
-            told = {"output": f"begun {call['callID']}"} if self._is(1 / 2) else {}
+            told = {"output": f"begun {call['callID']}"} if self._is(self.leftovers) else {}
             state = {**call["state"], "status": "error", "error": "Tool execution aborted"}
             self._fill(call, state={**state, "metadata": {**told, "interrupted": True}})
         self._abort("MessageAbortedError")
@@ -306,7 +315,7 @@ class Opencode(Recorder):
         self._ask()
         self._begin_answer()
         if self._is(1 / 2):
-            self._write(thinks=self._is(1 / 2), text=self._is(1 / 2))
+            self._write(thinks=self._is(self.leftovers), text=self._is(1 / 2))
         self._abort("APIError")
         self._turn()
 
@@ -401,10 +410,15 @@ class Opencode(Recorder):
 
     def _sends(self) -> None:
         """Note what the model was sent, and answered; calls may have ended already."""
-        blocks = [block for message in _compacted(self._messages) for block in _blocks(*message)]
+        blocks = self._conversation()
         while blocks[-1][0] == "result":
             blocks.pop()
         self._send(blocks)
+
+    def _conversation(self) -> list[Block]:
+        """Return what the model gets."""
+        sent = [message for message in _compacted(self._messages) if not _is_dropped(*message)]
+        return [block for message in sent for block in blocks_of(*message)]
 
 
 def _is_of_compaction(message: Record, parts: list[Record]) -> bool:
@@ -424,12 +438,14 @@ def _compacted(messages: list[tuple[Record, list[Record]]]) -> list[tuple[Record
     return messages
 
 
-def _blocks(message: Record, parts: list[Record]) -> list[Block]:
-    """Return a message as the model gets it."""
+def _is_dropped(message: Record, parts: list[Record]) -> bool:
     error = message.get("error", {}).get("name")
     says = any(part["type"] not in ("step-start", "reasoning") for part in parts)
-    if error and not (error == "MessageAbortedError" and says):
-        return []
+    return bool(error) and not (error == "MessageAbortedError" and says)
+
+
+def blocks_of(message: Record, parts: list[Record]) -> list[Block]:
+    """Return a message as the model gets it."""
     blocks: list[Block] = []
     results: list[Block] = []
     for part in parts:
