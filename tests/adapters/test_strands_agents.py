@@ -239,14 +239,112 @@ def test_how_many_messages_are_no_longer_sent(daemon: Daemon, client: Client, se
 
 def test_a_number_that_is_as_it_was(repository: ReelSessionRepository, client: Client, session: str) -> None:
     """What is stored is the newest number, and not one that was late in between."""
-    repository.create_session(Session(session_id=session, session_type=SessionType.AGENT))
-    for number, left in enumerate((0, 2, 0)):
-        kept = SessionAgent(agent_id="default", state={}, conversation_manager_state={"removed_message_count": left})
-        (repository.update_agent if number else repository.create_agent)(session, kept)
+    store_numbers(repository, session, 0, 2, 0)
     said_to_it = SessionMessage.from_message({"role": "user", "content": words("Hi.")}, 0)
     repository.create_message(session, "default", said_to_it)
 
     assert 0 == left_out(client, session)
+
+
+def store_numbers(repository: ReelSessionRepository, session: str, *numbers: int) -> None:
+    """Create an agent in a new session, and update it: its window leaves out so many messages, then so many."""
+    repository.create_session(Session(session_id=session, session_type=SessionType.AGENT))
+    for each, left in enumerate(numbers):
+        kept = SessionAgent(agent_id="default", state={}, conversation_manager_state={"removed_message_count": left})
+        (repository.update_agent if each else repository.create_agent)(session, kept)
+
+
+def test_a_number_that_becomes_lower(repository: ReelSessionRepository, client: Client, session: str) -> None:
+    """A lower number is not late: with the earlier one, the next process would not read all messages."""
+    store_numbers(repository, session, 0, 9, 12, 10)
+    assert 0 == left_out(client, session)
+
+    store_numbers(repository, f"{session}-lower", 9, 3)
+    assert 3 == left_out(client, f"{session}-lower")
+
+
+def test_an_agent_without_a_window(repository: ReelSessionRepository, client: Client, session: str) -> None:
+    """What the framework keeps of an agent of another kind is stored at once."""
+    repository.create_session(Session(session_id=session, session_type=SessionType.AGENT))
+    for each in range(3):
+        kept = SessionAgent("default", state={}, conversation_manager_state={}, _internal_state={"step": each})
+        (repository.update_agent if each else repository.create_agent)(session, kept)
+
+    (found,) = client.state(name_of(session), ["strands:agent"]).values
+    assert {"step": 2} == found.value["_internal_state"]
+
+
+def test_a_repository_reads_what_it_has_stored(repository: ReelSessionRepository, client: Client, session: str) -> None:
+    """What is late is stored before the agent is read, unless the agent was killed."""
+
+    def read() -> int:
+        kept = repository.read_agent(session, "default")
+        assert kept is not None
+        number: int = kept.conversation_manager_state["removed_message_count"]
+        return number
+
+    store_numbers(repository, session, 0, 2)
+    for number in range(4):
+        message = SessionMessage.from_message({"role": "user", "content": words("Hi.")}, number)
+        repository.create_message(session, "default", message)
+    kept = SessionAgent(agent_id="default", state={}, conversation_manager_state={"removed_message_count": 3})
+    repository.update_agent(session, kept)
+    assert 2 == left_out(client, session)
+
+    assert 3 == read()
+    assert 3 == left_out(client, session)
+    for number in (1, 2):
+        kept.conversation_manager_state = {"removed_message_count": number}
+        repository.update_agent(session, kept)
+    client.kill(name_of(session))
+    assert 1 == read()
+
+
+def full(daemon: Daemon, session: str) -> Agent:
+    """Return an agent that leaves out six messages after four turns; that it does is late."""
+    window: Json = {"conversation_manager": SlidingWindowConversationManager(2)}
+    agent = agent_of(daemon, session, *(words(f"a{number}") for number in range(6)), **window)
+    for number in range(4):
+        agent(f"q{number}")
+    return agent
+
+
+def test_a_record_of_another_program(daemon: Daemon, client: Client, session: str) -> None:
+    """What another program has stored meanwhile, such as an interrupt, is not replaced by what is late."""
+    first = full(daemon, session)
+    (found,) = client.state(name_of(session), ["strands:agent"]).values
+    other = {**found.value, "_internal_state": {"interrupt_state": {"activated": True}}}
+    client.add(name_of(session), [reel.state("strands:agent", other)])
+
+    message = SessionMessage.from_message({"role": "user", "content": words("Hi.")}, 8)
+    first._session_manager.create_message(session, "default", message)
+
+    assert other == client.state(name_of(session), ["strands:agent"]).values[0].value
+    assert "Hi." == client.messages(name_of(session)).messages[-1]["content"][0]["text"]  # type: ignore[typeddict-item]
+    first("q4")
+    assert 8 == left_out(client, session)
+    first("q5")
+    assert 8 == left_out(client, session)
+
+
+def test_a_message_that_leaves_no_room(daemon: Daemon, client: Client, session: str) -> None:
+    """A message is stored although what is late does not fit into the same command; that is stored after the turn."""
+    first = full(daemon, session)
+    hello = client.connect().server
+    assert hello is not None
+    half = hello.limits["message"] // 2  # its words are in the message and in the item
+
+    def add(size: int) -> None:
+        message = SessionMessage({"role": "user", "content": words("x" * size)}, 8)
+        first._session_manager.create_message(session, "default", message)
+
+    with pytest.raises(SessionException):
+        add(half)
+    add(half - 250)
+
+    assert 4 == left_out(client, session)
+    first("q4")
+    assert 8 == left_out(client, session)
 
 
 def test_processes_of_one_turn(daemon: Daemon, client: Client, session: str) -> None:
@@ -299,7 +397,7 @@ def test_agents_in_threads(repository: ReelSessionRepository, session: str) -> N
     for thread in threads:
         thread.join(PATIENCE)
 
-    assert [["q6", "a6", "q7", "a7"]] * 4 == [texts(in_repository(repository, own)) for own in sessions]
+    assert [["q7", "a7"]] * 4 == [texts(in_repository(repository, own)) for own in sessions]
 
 
 def test_numbers() -> None:

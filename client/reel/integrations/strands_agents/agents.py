@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionType
 
 from reel import requests
-from reel.base.errors import NotFound
+from reel.base.errors import Conflict, InvalidMessage, Killed, NotFound, TooLarge
 from reel.base.light_typing import NamedTuple
 from reel.integrations.naming import Named, named, tag_value
 from reel.integrations.strands_agents.known_values import KnownValues, text_of, values_of
-from reel.integrations.strands_agents.late_records import LateRecords
-from reel.replies import AddedItems
+from reel.integrations.strands_agents.late_records import LateRecord, LateRecords
+from reel.replies import Added, AddedItems
 from reel.requests import Call
 from reel.said.new_messages import no_state, state
 from reel.sync.client import Client
@@ -154,17 +155,20 @@ def write_agent(
     changes = _changes(texts, {key: text_of(value) for key, value in values.items()}, before)
     if not create and [*changes] == [_AGENT] and late.hold(agent.name, record, made):
         return
-    if changes:
-        new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
-        command = requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None)
-        stored.note(agent.name, client.call(command), changes)
-        late.end(agent.name)
+    if not changes:
+        late.drop(agent.name)
+        return
+    new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
+    added = client.call(requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None))
+    stored.note(agent.name, added, changes)
+    if _AGENT in changes:
+        late.end(agent.name, added.head)  # it is the last of the values
     else:
         late.drop(agent.name)
 
 
 def add_message(client: Client, name: str, adding: Call[AddedItems], stored: KnownValues, late: LateRecords) -> None:
-    """Add a message, together with what was late.
+    """Add a message, together with what is late.
 
     Args:
         client: writes.
@@ -176,13 +180,32 @@ def add_message(client: Client, name: str, adding: Call[AddedItems], stored: Kno
     Raises:
         NotFound: there is no such agent.
     """
-    record = late.get(name)
-    if record is None:
-        stored.note(name, client.call(adding), {})
-        return
-    done = client.commit([requests.add(name, [state(_AGENT, record)]), adding])
-    stored.note(name, done.results[-1], {_AGENT: text_of(record)})
-    late.end(name)
+    waiting = late.get(name)
+    if waiting is not None:
+        try:
+            of_record, added = client.commit([_late(name, waiting), adding]).results
+        except (Conflict, InvalidMessage, TooLarge):
+            pass  # another program has stored a record since, which stays; or the two are too large for one command
+        else:
+            stored.note(name, added, {_AGENT: text_of(waiting.record)})
+            late.end(name, of_record.first)
+            return
+    stored.note(name, client.call(adding), {})
+    if waiting is not None:
+        late.begin(name)  # the next record is stored at once
+
+
+def store_late(client: Client, name: str, late: LateRecords) -> None:
+    """Store what is late of an agent that is to be read: a program reads what it has written."""
+    waiting = late.begin(name)
+    if waiting is not None:
+        with suppress(Conflict, Killed, NotFound):
+            client.call(_late(name, waiting))
+
+
+def _late(name: str, waiting: LateRecord) -> Call[Added]:
+    """Return the command that stores what is late, unless another program has stored a record since."""
+    return requests.add(name, [state(_AGENT, waiting.record, if_seq=waiting.replaces)])
 
 
 def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[str, str] | None) -> _Changes:

@@ -109,8 +109,12 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         """Return an agent in a session, or ``None`` if the framework has stored none."""
         del kwargs
         name = self._place.agent(session_id, agent_id).name
-        found = self._run(lambda client: agents.read_agent(client, name))
-        self._late.begin(name)
+
+        def read(client: Client) -> SessionAgent | None:
+            agents.store_late(client, name, self._late)
+            return agents.read_agent(client, name)
+
+        found = self._run(read)
         if found is not None:
             self._remember(name, found)
         return found
