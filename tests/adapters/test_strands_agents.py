@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 pytest.importorskip("strands", reason="strands-agents is not installed")
 
 from strands import Agent, tool
-from strands.agent.conversation_manager import SlidingWindowConversationManager
+from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
 from strands.hooks import MessageAddedEvent
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import SessionException
@@ -345,6 +345,44 @@ def test_a_message_that_leaves_no_room(daemon: Daemon, client: Client, session: 
     assert 4 == left_out(client, session)
     first("q4")
     assert 8 == left_out(client, session)
+
+
+def test_an_undo_of_more_than_is_sent(daemon: Daemon, client: Client, session: str) -> None:
+    """The window begins again if others go back to before it, and no process hides what is there now."""
+    window: Json = {"conversation_manager": SlidingWindowConversationManager(6)}
+    first = agent_of(daemon, session, *(words(f"a{number}") for number in range(5)), **window)
+    for number in range(5):
+        first(f"q{number}")
+    client.add(name_of(session), [], from_=client.messages(name_of(session)).messages[2]["seq"])
+    assert 2 == left_out(client, session)
+
+    expected = ["q0", "a0"]
+    for number in (5, 6):
+        window = {"conversation_manager": SlidingWindowConversationManager(6)}
+        again = agent_of(daemon, session, words(f"a{number}"), **window)
+        assert expected == texts(again)
+        again(f"q{number}")
+        expected += [f"q{number}", f"a{number}"]
+        assert 0 == left_out(client, session)
+    assert expected == texts(agent_of(daemon, session, **window))
+
+
+def test_an_undo_of_what_was_summarized(daemon: Daemon, client: Client, session: str) -> None:
+    """A summary of messages that others have taken back is not in the memory of the next process."""
+    manager = SummarizingConversationManager(summary_ratio=0.5, preserve_recent_messages=1)
+    answers = [*(words(f"a{number}") for number in range(3)), words("They counted.")]
+    first = agent_of(daemon, session, *answers, conversation_manager=manager)
+    for number in range(3):
+        first(f"q{number}")
+    manager.reduce_context(first)
+    first._session_manager.sync_agent(first)
+    assert "They counted." in texts(agent_of(daemon, session, conversation_manager=SummarizingConversationManager()))
+
+    client.add(name_of(session), [], from_=client.messages(name_of(session)).messages[2]["seq"])
+
+    again = agent_of(daemon, session, conversation_manager=SummarizingConversationManager())
+    assert ["q0", "a0"] == texts(again)
+    assert 0 == again.conversation_manager.removed_message_count
 
 
 def test_processes_of_one_turn(daemon: Daemon, client: Client, session: str) -> None:

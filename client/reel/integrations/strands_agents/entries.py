@@ -49,13 +49,13 @@ class Numbered(NamedTuple):
     entries: list[Entry]
 
 
-def conversation(client: Client, agent: str) -> Conversation:
-    """Return the current conversation of an agent.
+def conversation(client: Client, agent: str, last: int | None = None) -> Conversation:
+    """Return the current conversation of an agent, or only so many of the newest messages.
 
     Raises:
         NotFound: there is no such agent.
     """
-    pages = [*client.pages(requests.items(agent, FORMAT, limit=_PAGE))]
+    pages = [*client.pages(requests.items(agent, FORMAT, limit=_PAGE, last=last))]
     entries = [_entry(found) for page in pages for found in page.items]
     return Conversation(pages[0].agent, pages[0].head, entries)
 
@@ -79,6 +79,17 @@ def numbered(entries: Sequence[Entry]) -> list[Numbered]:
     numbers = _numbers([_own_number(group[0]) for group in groups])
     made = [_session_message(group, number) for group, number in zip(groups, numbers, strict=True)]
     return [Numbered(message, group) for message, group in zip(made, groups, strict=True) if message is not None]
+
+
+def reaches(client: Client, agent: str, number: int) -> bool:
+    """Return whether a conversation has a message with this number or a higher one.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    # The newest one says so in most cases.
+    found = (numbered(conversation(client, agent, last).entries) for last in (1, None))
+    return any(each.message.message_id >= number for messages in found for each in messages)
 
 
 def _numbers(own: Sequence[int | None]) -> list[int]:

@@ -23,7 +23,7 @@ from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.naming import Named, named
 from reel.integrations.newest import Newest
-from reel.integrations.strands_agents import agents
+from reel.integrations.strands_agents import agents, window
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
 from reel.integrations.strands_agents.entries import FORMAT, Conversation, Entry, Numbered, conversation, numbered
@@ -106,13 +106,19 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
         self._write_agent(agent, session_agent, create=True)
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
-        """Return an agent in a session, or ``None`` if the framework has stored none."""
+        """Return an agent in a session, or ``None`` if the framework has stored none.
+
+        If others have gone back to before what its window leaves out, the window leaves out nothing.
+        """
         del kwargs
         name = self._place.agent(session_id, agent_id).name
 
         def read(client: Client) -> SessionAgent | None:
             agents.store_late(client, name, self._late)
-            return agents.read_agent(client, name)
+            found = agents.read_agent(client, name)
+            if found is not None:
+                window.begin_again(client, name, found)
+            return found
 
         found = self._run(read)
         if found is not None:
