@@ -380,6 +380,22 @@ def test_a_session_in_two_files(client: Client, tmp_path: Path) -> None:
     assert ["x1", "u1", "a1", "u2", "a2/c1", "result/c1", "a4"] == refs
 
 
+@pytest.mark.parametrize("after", ["a1", "t1"])
+def test_a_step_back_into_another_file(client: Client, tmp_path: Path, after: str) -> None:
+    """A session of Claude Code that went on in another directory goes on after a message of its first file."""
+    ident = "aaaaaaaa-0000-4000-8000-000000000001"
+    first = Transcript(ident).user("u1", "List").answer("a1", "One.", "m1").record("progress", "t1")
+    first.user("u2", "Again").answer("a2", "Two.", "m2").write(tmp_path / "root/a" / f"{ident}.jsonl")
+    second = Transcript(ident).user("u3", "On", after="a2").answer("a3", "Three.", "m3").user("u4", "No", after=after)
+    second.answer("a4", "Four.", "m4").write(tmp_path / "root/b" / f"{ident}.jsonl")
+    watch = Import(client, "claude-code", tmp_path / "root", tmp_path / "seen")
+    watch.look()
+
+    refs = [record["ref"] for record in client.iter_conversation(f"claude-code/{ident}")]
+    watch.purge("claude-code/")
+    assert ["u1", "a1", "u4", "a4"] == refs
+
+
 def test_an_older_file_that_is_found_later(client: Client, tmp_path: Path) -> None:
     """What only an older file of a session has is in the log; the conversation and its title stay as they are."""
     newer, older = (GeminiLines("found").user("x1", "<session_context>") for _ in range(2))

@@ -172,10 +172,13 @@ def test_the_second_form_as_it_is_now(tmp_path: Path) -> None:
         "output": {"output": "No"},
     }
     picture = {"data": "aGk=", "mime": "image/png", "name": "a.png", "source": {"type": "inline"}}
+    others = [
+        {"uri": uri, "mime": "image/png"} for uri in ("data:image/png;base64,aGk=", "https://x/a.png", "file:///a")
+    ]
     model = {"id": "m", "providerID": "claude"}
     answer = {"type": "assistant", "model": model, "content": [*parts, *content[1:], tool, waiting], "time": _DONE}
     messages = [
-        {"type": "user", "text": "Hi", "files": [picture]},
+        {"type": "user", "text": "Hi", "files": [picture, *others]},
         {"type": "location-switched", "location": {}},
         {"type": "skill", "skill": "s", "name": "S", "text": "Be nice."},
         answer,
@@ -187,7 +190,13 @@ def test_the_second_form_as_it_is_now(tmp_path: Path) -> None:
 
     assert {"skill", "name", "tool.executed"} == reading.counts.left_out.keys()
     assert ["user", "user", "assistant", "tool", "assistant", "tool"] == [step.role for step in found]
-    assert ("aGk=", "a.png") == tuple(found[0].parts[0].blocks[1][key] for key in ("data_base64", "name"))
+    pictures = found[0].parts[0].blocks[1:]
+    assert ("aGk=", "a.png") == (pictures[0]["data_base64"], pictures[0]["name"])
+    assert ("aGk=", "https://x/a.png", "opaque") == (
+        pictures[1]["data_base64"],
+        pictures[2]["url"],
+        pictures[3]["type"],
+    )
     signed, encrypted, other, call, begun = [part.blocks[0] for part in found[2].parts]
     assert ("sig", "e") == (signed["signature"], json.loads(encrypted["data_json"])["encrypted_content"])
     assert thoughts[2] == json.loads(other["provider_metadata"]["metadata_json"])
