@@ -72,11 +72,10 @@ class Recognition:
 
     def named(self, said: Said) -> Said:
         """Return a message with the ids that its parts have in the log: one that may go on has a number of its own."""
-        for part in said.parts:
-            if part.ref.endswith(AS_WRITTEN):
-                numbers = range(1, len(said.parts) + 1)
-                return said._replace(parts=tuple(self._numbered(said.parts[:number]) for number in numbers))
-        return said
+        if not said.parts[-1].ref.endswith(AS_WRITTEN):
+            return said
+        numbers = range(1, len(said.parts) + 1)
+        return said._replace(parts=tuple(self._numbered(said.parts[:number]) for number in numbers))
 
     def prompt(self, prompt: Said, among: Sequence[int]) -> tuple[int | None, Said]:
         """Find a system prompt in the log with the same words.
@@ -143,10 +142,8 @@ class Recognition:
         return None
 
     def _numbered(self, parts: tuple[Part, ...]) -> Part:
-        """Return the last of the first parts of a message with the id that it has in the log."""
+        """Return the last of the first parts of an unfinished message with the id that it has in the log."""
         part = parts[-1]
-        if not part.ref.endswith(AS_WRITTEN):
-            return part
         ref = part.ref.removesuffix(AS_WRITTEN)
         known = self._unfinished(ref, parts)
         if known is not None:
