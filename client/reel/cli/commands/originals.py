@@ -25,7 +25,7 @@ def originals(ctx: Context) -> int:
     if tool and tool not in MODULES:
         raise UsageError(f"{tool!r} is not one of {', '.join(MODULES)}")
     try:
-        store = existing(store_path())
+        store = _store()
         if store is None:
             ctx.out.warn("no originals are kept; to keep them, write into reel.toml: [import], then originals = true")
             return REFUSED
@@ -36,10 +36,17 @@ def originals(ctx: Context) -> int:
             if ctx.args.directory:
                 return _write(ctx, store, found, Path(ctx.args.directory).absolute())
             _list(ctx, found)
-    except (OSError, StoreError) as error:
+    except StoreError as error:
         ctx.out.warn(f"{store_path()}: {error}")
         return REFUSED
     return OK
+
+
+def _store() -> Store | None:
+    try:
+        return existing(store_path())
+    except OSError as error:  # only one of the store: stdout has errors of its own
+        raise StoreError(error.strerror) from error
 
 
 def _list(ctx: Context, found: list[Original]) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -98,6 +98,18 @@ def test_the_list(reel: Reel, session: str, home: Path) -> None:
     assert 2 == reel("originals", "nonsense").status
 
 
+def test_output_that_cannot_be_written(reel: Reel, session: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of stdout is not one of the store."""
+    write(home, talk(session))
+    reel("import", "--yes")
+
+    with suppress(OSError), Path("/dev/full").open("w", buffering=1) as full, monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", full)
+        ran = reel("originals")
+
+    assert (1, "reel: system: No space left on device\n") == (ran.status, ran.err)
+
+
 def test_files_that_are_there_stay(reel: Reel, session: str, home: Path) -> None:
     """A file is never replaced; if it has other content, the status says that something was not written."""
     file = write(home, talk(session))
@@ -152,6 +164,15 @@ def test_a_file_that_is_no_store(reel: Reel, session: str, home: Path, tmp_path:
     assert ["Hi", "Hello"] == texts(reel, f"claude-code/{session}")
     assert "originals are not kept" in reel("status").out
     assert 0 == reel("purge", f"claude-code/{session}", "--yes").status
+
+
+def test_what_cannot_be_opened(reel: Reel, tmp_path: Path) -> None:
+    """It is said which file it is, and why."""
+    (tmp_path / "reel/originals.db").mkdir(parents=True)
+
+    ran = reel("originals")
+
+    assert (1, f"reel: {tmp_path}/reel/originals.db: Is a directory\n") == (ran.status, ran.err)
 
 
 def test_nothing_is_kept_by_default(reel: Reel, session: str, home: Path, tmp_path: Path) -> None:
