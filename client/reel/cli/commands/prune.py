@@ -29,7 +29,7 @@ def prune(ctx: Context) -> int:
         return OK
     if not ctx.out.as_json and not args.yes:
         _tell(ctx, tried, "would be pruned")
-    if not agreed(ctx, f"Prune {count(tried.pruned, 'event')} for good?", "prune"):
+    if not agreed(ctx, f"Prune {count(tried.pruned, 'event')} for good?"):
         return REFUSED
     # What a time stood for is fixed now; what was undone meanwhile goes with the rest.
     _tell(ctx, ctx.client.prune(ctx.agent, before=tried.before, if_seq=args.if_seq), "pruned")

@@ -35,7 +35,7 @@ def purge(ctx: Context) -> int:
         warn_of_backups(ctx, NAME_THEM)
     if args.dry_run:
         return OK
-    if not agreed(ctx, f"Purge {count(len(going), 'conversation')} for good?", "purge"):
+    if not agreed(ctx, f"Purge {count(len(going), 'conversation')} for good?"):
         return REFUSED
     origins = imported_among(ctx, going)
     keep_away(ctx, origins)
@@ -88,7 +88,7 @@ def _retain(ctx: Context) -> int:
         return OK if ctx.args.dry_run else REFUSED
     if ctx.args.dry_run:
         return OK
-    if not agreed(ctx, _question(tried), "purge --retention"):
+    if not agreed(ctx, _question(tried)):
         return REFUSED
     return _remove_old(ctx)
 

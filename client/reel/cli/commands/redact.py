@@ -45,7 +45,7 @@ def redact(ctx: Context) -> int:
         warn_of_backups(ctx, NAME_THEM)
     if args.dry_run:
         return OK
-    if not agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?", "redact"):
+    if not agreed(ctx, f"Redact {count(tried.redacted, 'event')} for good?"):
         return REFUSED
     done = ctx.client.redact(ctx.agent, **what, **how)
     _tell(ctx, done, "redacted")

@@ -317,7 +317,7 @@ def test_prune(reel: Reel, talk: str) -> None:
 
     assert tried.out.startswith("1 event before #")
     assert "would be pruned" in tried.out
-    assert (1, True) == (asked.status, "reel prune --yes" in asked.err)
+    assert (1, True) == (asked.status, "repeat the command with --yes" in asked.err)
     assert later.out.startswith("there is nothing to prune before #1\n")
     assert "pruned: " in done.out
     assert "first thought" not in reel("log", talk, "--json").out

@@ -164,7 +164,7 @@ def test_redact(reel: Reel, own: Client, directory: Path) -> None:
     there = files_with_traces(directory)
     done = reel("secrets", "--redact", "--backup", str(backup), "--yes")
 
-    assert (1, True) == (asked.status, "use reel secrets --redact --yes" in asked.err)
+    assert (1, True) == (asked.status, "repeat the command with --yes" in asked.err)
     assert 4 <= len(there)
     assert (0, []) == (done.status, files_with_traces(directory))
     assert f"{backup}: " in done.out

@@ -65,12 +65,12 @@ def backups_of(ctx: Context) -> list[str] | None:
     return [os.path.abspath(path) for path in ctx.args.backup or ()] or None
 
 
-def agreed(ctx: Context, question: str, command: str) -> bool:
+def agreed(ctx: Context, question: str) -> bool:
     """Ask whether to do it; without a person it takes ``--yes``."""
     if ctx.args.yes:
         return True
     if not (sys.stdin.isatty() and ctx.out.tells_a_person):
-        ctx.out.warn(f"nothing was removed: there is no terminal to confirm it on; use reel {command} --yes")
+        ctx.out.warn("nothing was removed: there is no terminal to confirm it on; repeat the command with --yes")
         return False
     try:
         answer = input(f"{question} This cannot be undone. [y/N] ")

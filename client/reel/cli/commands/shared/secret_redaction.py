@@ -49,7 +49,7 @@ def redact_all(ctx: Context, found: Look) -> int:
         for backup in backups:
             ctx.out.line(f"the backup {backup} is searched as well")
     question = f"Erase {count(len(texts), 'secret')} in {count(len(holders), 'conversation')} for good?"
-    if not agreed(ctx, question, "secrets --redact"):
+    if not agreed(ctx, question):
         return REFUSED
     done = _Done(backups)
     with ctx.out.waiting("erasing"):
