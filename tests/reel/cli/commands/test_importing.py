@@ -14,7 +14,7 @@ from reel.sync.client import Client
 from tests.forkserver import ForkedDaemon
 from tests.patience import PATIENCE
 from tests.reel.cli.conftest import Reel, texts
-from tests.reel.cli.running import talking
+from tests.reel.cli.running import started, talking
 from tests.reel.importing.exported import Tree, write
 from tests.reel.importing.rollouts import Lines
 from tests.reel.importing.transcripts import Transcript, call
@@ -592,6 +592,35 @@ def test_fields_that_are_no_history(reel: Reel, tmp_path: Path) -> None:
     ran = reel("import", "jsonl", str(tmp_path / "s.jsonl"), "--dry-run")
 
     assert ["  3 fields of them left out (temperature 2, tools 1)"] == ran.out.splitlines()[2:]
+
+
+def test_nothing_is_said_of_what_is_in_nothing_new(reel: Reel, tmp_path: Path) -> None:
+    """What is in records that are all known was said when they were imported."""
+    (tmp_path / "s.jsonl").write_text('{"messages": [{"role": "user", "content": "Hi"}], "id": "a", "stop": 1}\n')
+    command = ["import", "jsonl", str(tmp_path / "s.jsonl")]
+
+    first = reel(*command).out
+    (tmp_path / "reel/imported.json").unlink()
+    again = reel(*command).out
+
+    assert "  1 field of them left out (stop 1)\n" in first
+    assert "JSONL: nothing new in 1 conversation\n" == again
+
+
+def test_a_narrow_terminal(daemon: str, tmp_path: Path) -> None:
+    """What became of the records is broken between words."""
+    fields = {f"a_rather_long_name_{number}": 1 for number in range(4)}
+    said = {"messages": [{"role": "user", "content": "Hi"}], "id": "a", **fields}
+    (tmp_path / "s.jsonl").write_text(json.dumps(said) + "\n")
+
+    with started(daemon, "import", "jsonl", str(tmp_path / "s.jsonl"), "--dry-run", terminal=True) as command:
+        shown = command.until("_3 1)")
+
+    assert [
+        "  4 fields of them left out (a_rather_long_name_0 1,",
+        "    a_rather_long_name_1 1, a_rather_long_name_2 1,",
+        "    a_rather_long_name_3 1)",
+    ] == shown.splitlines()[2:]
 
 
 def test_what_became_of_records(reel: Reel, session: str, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """What ``reel import`` says of a tool when it has read its history: what became of it, for people and for programs."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from reel.cli.commands.shared.histories import History
 from reel.cli.line.context import Context
+from reel.cli.screen.folding import fold
+from reel.cli.screen.output import Line
 from reel.importing.adding.importer import Totals
 from reel.importing.steps import UNREADABLE, Counts, Problem
 from reel.reading.wording import count
@@ -12,6 +15,8 @@ from reel.reading.wording import count
 _PROBLEMS = 10
 # How many kinds of records or fields are listed.
 _KINDS = 10
+# The indentation of the second line of what is said of the records.
+_HANG = 4
 # Rules whose names, which programs read, say less to a person.
 _IN_WORDS = {"shown to the person, and also an item": "repeats of other records"}
 
@@ -26,15 +31,9 @@ def report(ctx: Context, history: History, totals: Totals) -> None:
         return
     ctx.out.line((history.tool.title, "bold"), f": {_outcome(totals, dry=ctx.args.dry_run)}")
     if totals.messages:
-        ctx.out.line(f"  {_accounting(counts)}")
-    if counts.refused:
-        listed = _listed(dict(counts.refused))
-        ctx.out.line(f"  {count(counts.refused.total(), 'damaged part')} in them, kept whole ({listed})")
-    if counts.left_out:
-        listed = _listed(dict(counts.left_out))
-        ctx.out.line(f"  {count(counts.left_out.total(), 'field')} of them left out ({listed})")
-    if totals.secrets and totals.messages:
-        ctx.out.line(f"  {_secrets(totals, dry=ctx.args.dry_run)}")
+        for text in _of_records(totals, dry=ctx.args.dry_run):
+            line: Line = [f"  {text}"]
+            ctx.out.lines(fold(line, ctx.out.current_width(), _HANG) if ctx.out.terminal else [line])
     for name, made in totals.beside:
         ctx.out.line(f"  {name} was changed here; what is new is in {made}")
     for name in totals.killed:
@@ -53,6 +52,18 @@ def _outcome(totals: Totals, *, dry: bool) -> str:
     parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
     parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []
     return f"{', '.join(parts)}; {count(totals.messages, 'message')}"
+
+
+def _of_records(totals: Totals, *, dry: bool) -> Iterator[str]:
+    """Say what became of the records, and of what is in them."""
+    counts = totals.counts
+    yield _accounting(counts)
+    if counts.refused:
+        yield f"{count(counts.refused.total(), 'damaged part')} in them, kept whole ({_listed(dict(counts.refused))})"
+    if counts.left_out:
+        yield f"{count(counts.left_out.total(), 'field')} of them left out ({_listed(dict(counts.left_out))})"
+    if totals.secrets:
+        yield _secrets(totals, dry=dry)
 
 
 def _accounting(counts: Counts) -> str:
