@@ -217,8 +217,9 @@ def test_records_of_another_kind(tmp_path: Path) -> None:
 )
 def test_a_file_of_another_tool(tmp_path: Path, record: Any, tool: str) -> None:
     """A file of a tool that has a reader of its own is refused, and the error names the command for it."""
-    with pytest.raises(OSError, match=f"reel import {tool} {tmp_path}/log.jsonl"):
-        read(tmp_path, record)
+    (tmp_path / "a b").mkdir()
+    with pytest.raises(OSError, match=f"reel import {tool} '{tmp_path}/a b/log.jsonl'"):
+        read(tmp_path / "a b", record)
 
 
 _JUNK: st.SearchStrategy[Any] = st.recursive(

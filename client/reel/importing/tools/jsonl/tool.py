@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 from reel.base.strict_json import Json, encode
@@ -67,7 +68,8 @@ class Messages(JsonLines):
         """Read one record."""
         where = next((key for key in _LISTS if type(found.get(key)) is list), "")
         if not self._has_begun and (tool := tool_of(found, self.source.path)):
-            raise OSError(0, f"is a file of another tool; import it with: reel import {tool} {self.source.path}")
+            command = join(["reel", "import", tool, self.source.path])
+            raise OSError(0, f"is a file of another tool; import it with: {command}")
         if where:
             self.counts.map()
             yield from self._read_conversation(found, where, line)
