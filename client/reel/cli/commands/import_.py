@@ -51,7 +51,7 @@ _NICE = 5
 def import_histories(ctx: Context) -> int:
     """Import the histories of one tool, or of all tools that are found."""
     named, paths = bool(ctx.words), [Path(word) for word in ctx.words[1:]]
-    tools = [_tool(ctx.words[0])] if named else [tool_named(name) for name in MODULES]
+    tools = [_tool(ctx, ctx.words[0])] if named else [tool_named(name) for name in MODULES]
     histories = [look(tool, paths) for tool in tools]
     found = [history for history in histories if history.sources]
     if not found and not _may_wait(ctx, tools, paths):
@@ -91,8 +91,10 @@ def _may_wait(ctx: Context, tools: list[Tool], paths: list[Path]) -> bool:
     return bool(ctx.args.watch and is_agreed and not paths and any(list(tool.places(os.environ)) for tool in tools))
 
 
-def _tool(name: str) -> Tool:
+def _tool(ctx: Context, name: str) -> Tool:
     if name not in MODULES:
+        if os.sep in name or os.path.isfile(name):
+            raise UsageError(f"{name} is a path; name its tool first: {ctx.command('import', 'TOOL', *ctx.words)}")
         begins = {module.partition("-")[0]: module for module in reversed(MODULES)}  # claude is claude-code
         meant = like(name, [*MODULES, *begins])
         for begin, whole in begins.items():

@@ -553,13 +553,16 @@ def test_lines_that_are_still_broken(reel: Reel, session: str, tmp_path: Path) -
 
 
 def test_dry_run(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
-    """A dry run says what would be imported, and imports nothing."""
+    """A dry run says what is there, whether it was imported or not, and imports nothing."""
     save(three_turns(session), tmp_path)
 
     ran = reel("import", "--dry-run")
+    missing = reel("show", agent).status
+    reel("import", "--yes")
 
-    assert "Claude Code: 1 conversation would be imported; 6 messages" in ran.out
-    assert 4 == reel("show", agent).status
+    assert "Claude Code: 1 conversation found; 6 messages" in ran.out
+    assert 4 == missing
+    assert ran.out == reel("import", "--dry-run").out
 
 
 def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Path) -> None:
@@ -575,7 +578,7 @@ def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Pa
     empty = [reel("import", "claude-code", str(tmp_path / "empty.jsonl")) for _ in range(2)]
 
     assert [
-        "ChatGPT: 3 conversations would be imported; 3 messages",
+        "ChatGPT: 3 conversations found; 3 messages",
         "ChatGPT: 3 conversations imported; 3 messages",
         "ChatGPT: nothing new in 3 conversations",
     ] == found
@@ -673,6 +676,7 @@ def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
     assert 1 == reel("import", "claude-code").status
     assert "does not exist" in reel("import", "claude-code", "/nowhere").err
     assert "is not one of claude-code, codex" in reel("import", "claud").err
+    assert "is a path; name its tool first: reel import TOOL /" in reel("import", str(tmp_path)).err
 
 
 def test_a_place_that_cannot_be_read(

@@ -47,7 +47,7 @@ def report(ctx: Context, history: History, totals: Totals) -> None:
 def _outcome(totals: Totals, *, dry: bool) -> str:
     if not totals.new and not totals.grown and not totals.changed:
         return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
-    parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
+    parts = [f"{count(totals.new, 'conversation')} {'found' if dry else 'imported'}"] if totals.new else []
     parts += [f"{totals.grown:,} went on"] if totals.grown else []
     parts += [f"{totals.changed:,} changed, not imported"] if totals.changed else []
     parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []

@@ -19,7 +19,7 @@ COMMANDS = (
         "reel import\n  reel import claude-code ~/old/.claude",
         (
             option("--yes", action="store_true", help="import all that is found, without asking"),
-            option("--dry-run", action="store_true", help="read everything, and only say what would be imported"),
+            option("--dry-run", action="store_true", help="read everything, and only say what is there"),
             option("--watch", action="store_true", help="keep importing what the tools write, until Ctrl-C"),
             option("--restore-purged", action="store_true", help="bring back what was purged here as well"),
         ),
@@ -29,8 +29,8 @@ COMMANDS = (
         "mistral-vibe, kiro-cli, grok-build, openhands, cursor, cline, crush, continue,\n"
         "zed, aider, llm, chatgpt, claude-ai, openai-agents, jsonl, or reel, for the logs\n"
         "that reel export wrote. The files of the tools are not changed. Nothing is\n"
-        "imported twice, and a conversation that was changed here after it was imported\n"
-        "is left alone.",
+        "imported twice. If a conversation was changed here after it was imported, what\n"
+        "its tool has added goes into a clone of it.",
     ),
     Command(
         "pick",
