@@ -6,7 +6,7 @@ It follows version 1.18, with its database, and the earlier ones that had a tree
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from random import Random
 from typing import Any
@@ -33,6 +33,8 @@ class Opencode(Recorder):
     trees = 1 / 3
     # How often something was there of what has failed.
     leftovers = 1 / 2
+    # How many parts there may be beside a prompt.
+    beside: Sequence[int] = (0, 0, 2)
 
     def __init__(self, session: str, chance: Random, disk: Disk) -> None:
         super().__init__(session, chance, disk)
@@ -158,6 +160,8 @@ class Opencode(Recorder):
             self._take_back(revert["messageID"])
         self._message("user")
         self._part("text", text=text or f"Prompt {self._number}", **fields)
+        for _ in range(self._chance.choice(self.beside)):
+            self._part("text", text=f"File {self._number}", synthetic=True)
         self._aside()
 
     def _take_back(self, first: str) -> None:

@@ -23,6 +23,7 @@ class OpencodeSecond(Opencode):
     tables = _TABLES
     trees = 0
     leftovers = 0
+    beside = (0,)
 
     # What is written.
 
