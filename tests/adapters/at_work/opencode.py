@@ -34,7 +34,8 @@ class Opencode(Session):
         chat = {**model, "interleaved": {"field": "reasoning_content"}}
         fake = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": {"fake-1": chat}}
         claude = {"npm": "@ai-sdk/anthropic", "name": "Claude", "options": options, "models": {"fake-2": model}}
-        quiet = {"autoupdate": False, "share": "disabled", "permission": "allow"}
+        # A turn is kept beside a summary, however short it is.
+        quiet = {"autoupdate": False, "share": "disabled", "permission": "allow", "compaction": {"tail_turns": 1}}
         models = {"model": "fake/fake-1", "small_model": "fake/fake-1", "provider": {"fake": fake, "claude": claude}}
         place.settings(".config/opencode/opencode.json", {**quiet, **models})
 
