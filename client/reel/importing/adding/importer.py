@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import PurePath
 
 from reel import requests
-from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, NotFound, ReelError, TooLarge
 from reel.base.light_typing import NamedTuple
 from reel.importing.adding.accounting import KNOWN, STORED, Accounting
 from reel.importing.adding.agents import SOURCE, Agents
@@ -207,6 +207,10 @@ class Importer:
             # Rights or a missing module, perhaps: the next import may be able to read it.
             readable = False
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        except NotFound as error:  # somebody has purged it meanwhile, or the daemon did not take what it is a fork of
+            readable = False
+            accounting.break_off(reading.counts)
+            reading.counts.problem(Problem(source.path, 0, _why(error)))
         except ReelError:  # of the daemon
             raise
         except Exception as error:  # a fault of a reader keeps no other file from being imported
@@ -351,4 +355,6 @@ def fault(error: Exception) -> str:
 def _why(error: ReelError) -> str:
     if isinstance(error, Conflict | Exists):  # another import did it
         return "the conversation was changed while it was imported; import it again"
+    if isinstance(error, NotFound):
+        return "not imported: the conversation that it goes on from is not there; import it again"
     return f"not imported: {error.message}"

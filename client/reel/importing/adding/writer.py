@@ -14,6 +14,7 @@ from reel.base.errors import (
     InvalidMessage,
     InvalidParams,
     MethodNotFound,
+    NotFound,
     NotRunning,
     ReelError,
     TooLarge,
@@ -81,7 +82,7 @@ class Writer:
             sent = sent if self._pipeline.knows("clone_sent") else None
             try:
                 info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, at, sent=sent))
-            except Exists as error:  # another import was faster: nothing is sent any more
+            except (Exists, NotFound) as error:  # another client was faster: nothing is sent any more
                 self.failure, self.agent = error, self._target.name
                 return at
             self.log = read_log(self._pipeline, info.id)

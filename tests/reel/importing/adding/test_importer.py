@@ -279,6 +279,21 @@ def test_a_fork(histories: Histories, client: Client, names: tuple[str, str]) ->
     assert ["one", "three"] == histories.texts("b")
 
 
+@pytest.mark.parametrize("read", ["x", "b"])
+def test_what_a_fork_is_of_is_purged_meanwhile(histories: Histories, client: Client, read: str) -> None:
+    """The fork is not imported, and that is said; every other source is."""
+    histories.steps = {"a": said("one"), "x": said("two"), "b": said("one", "three"), "c": said("four")}
+    histories.fork_of["b"] = "a"
+    histories.run("a")
+    histories.meanwhile[read] = lambda: client.purge(histories.name("a"))
+    totals, again = histories.run("x", "b", "c"), histories.run("x", "b", "c")
+
+    assert (2, 1) == (totals.new, totals.incomplete)
+    assert ["/b: not imported: the conversation that it goes on from is not there; import it again"] == problems(totals)
+    assert (1, 0, 2) == (again.new, again.incomplete, again.unchanged)
+    assert ["one", "three"] == histories.texts("b")
+
+
 def test_what_was_changed_here(histories: Histories, client: Client) -> None:
     """Somebody's own words are not written over: what is new goes into an agent beside, and then into that one."""
     histories.steps = {"a": said("one")}
