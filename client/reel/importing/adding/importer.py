@@ -23,6 +23,8 @@ from reel.importing.steps import WITHOUT_MESSAGE, About, Counts, Problem, Source
 
 # The rule for the records of a file whose conversations were all killed or purged here.
 LEFT_ALONE = "killed or purged here"
+# The rule for the records of a file of which the daemon took nothing.
+NOT_STORED = "not stored"
 # The rule for records whose words, or some of them, stay redacted: what is stored is what the log says.
 REDACTED = "redacted here"
 # How many sources, and bytes of them, are read before waiting for all replies: the daemon works meanwhile, and what is
@@ -300,6 +302,8 @@ class Importer:
         if not agents:
             totals.empty += not read.killed
             read.counts.disuse(WITHOUT_MESSAGE if not read.killed else LEFT_ALONE)
+        elif _is_refused(read.conversations):
+            read.counts.disuse(NOT_STORED)
         totals.counts.add(read.counts)
         totals.read.add(read.source.path)
         if complete:
@@ -334,6 +338,12 @@ def _outcome(conversation: Conversation, step: Step) -> str:
     if conversation.redactions.count > redacted:
         return REDACTED
     return KNOWN if conversation.known > known else STORED
+
+
+def _is_refused(conversations: list[Conversation]) -> bool:
+    """Return whether something was refused, and no message was taken."""
+    writers = [conversation.writer for conversation in conversations]
+    return any(writer.failure is not None for writer in writers) and not any(writer.added for writer in writers)
 
 
 def _was_changed(conversation: Conversation, source: Source) -> Problem:

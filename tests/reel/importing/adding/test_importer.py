@@ -8,7 +8,7 @@ import pytest
 
 from reel.importing import tool_named
 from reel.importing.adding.agents import SOURCE
-from reel.importing.adding.importer import Importer, Totals
+from reel.importing.adding.importer import NOT_STORED, Importer, Totals
 from reel.importing.adding.pipeline import Pipeline
 from reel.importing.adding.seen import Seen
 from reel.importing.adding.target import CLIENT
@@ -368,6 +368,7 @@ def test_another_import_meanwhile(histories: Histories, client: Client, *, was_c
     totals, again = histories.run("a", "b"), histories.run("a", "b")
 
     assert ([OVERTAKEN], 1) == (problems(totals), totals.incomplete)
+    assert (1, {NOT_STORED: 1}) == (totals.counts.mapped, totals.counts.ignored)
     assert (1, 0, 0, 2) == (totals.new, again.new, again.messages, again.unchanged)
     assert ["one", "two"] == histories.texts("a@2") if was_changed else ["one"] == histories.texts("a")
     assert 2 + was_changed == len([*client.iter_agents(prefix=histories.name("a")[:-1])])
