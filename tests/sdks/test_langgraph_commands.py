@@ -140,6 +140,19 @@ def test_writes_without_a_next_checkpoint(
 
 
 @pytest.mark.usefixtures("patient")
+def test_writes_after_a_checkpoint_are_left_to_the_next(saver: ReelSaver, client: Client, thread: str) -> None:
+    """So is what is queued between two checkpoints."""
+    first = saver.put(*checkpoint(thread, 1))
+    writing = threading.Thread(target=saver.put_writes, args=(first, WRITES, "task"))
+    writing.start()
+    until(lambda: is_queued(saver, thread))
+    saver.put(*checkpoint(thread, 2, first))
+    writing.join(PATIENCE)
+
+    assert [1, 1, 3, 3] == commands(client, thread)
+
+
+@pytest.mark.usefixtures("patient")
 def test_writes_before_a_checkpoint_that_fails(
     saver: ReelSaver, client: Client, thread: str, during_the_second: Second
 ) -> None:

@@ -21,7 +21,7 @@ class Post:
     Args:
         data: the content of the record.
         left: returns the content that is left of it if the thread is deleted before it is added.
-        after: the number of the checkpoint in progress, or 0.
+        after: the number of the newest checkpoint, in progress or over; 0 if there was none.
     """
 
     __slots__ = ("after", "data", "is_added", "left", "record")
@@ -53,9 +53,9 @@ class Posts:
     """The queue. Threads of the process add to it without the lock of the thread of the graph.
 
     A step of a graph ends with what its tasks wrote, and with a checkpoint, which adds what is queued. The framework
-    gives the former to a saver first, often while it adds the checkpoint before, and the latter once that one is added.
-    So what is queued meanwhile is left to the next checkpoint, if that comes soon: a command of its own would take as
-    long as the checkpoint, and hold it up.
+    gives the former to a saver first, while it adds the checkpoint before or right after that, and then the latter. So
+    what is queued after a checkpoint is left to the next one, if that comes soon: a command of its own would take as
+    long as the checkpoint, and hold it up. In a third of the turns of a small graph the one before is over by then.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Posts:
                 self._made.notify_all()
 
     def has_next(self, post: Post) -> bool:
-        """Whether the checkpoint has begun that adds a record which was queued during the one before."""
+        """Whether the checkpoint has begun that adds a record which was queued after the one before."""
         return post.is_added or self._begun > post.after
 
     def leave_to_next(self, post: Post) -> None:
@@ -115,7 +115,7 @@ class Posts:
     def add(self, data: Mapping[str, Any], left: Callable[[], Mapping[str, Any]] | None = None) -> Post:
         """Queue a record; see :class:`Post`."""
         with self._made:
-            made = Post(data, left, self._begun if self._begun > self._over else 0)
+            made = Post(data, left, self._begun)
         self._posts.append(made)
         return made
 
