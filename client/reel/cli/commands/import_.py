@@ -16,7 +16,7 @@ from reel.cli.commands.shared.histories import History, look, note
 from reel.cli.commands.shared.import_report import report, warn
 from reel.cli.commands.shared.import_secrets import maskings, mode_of
 from reel.cli.commands.shared.kept_originals import Keep, follow_erasures, has_originals, kept_originals
-from reel.cli.commands.shared.watcher import only_watcher
+from reel.cli.commands.shared.watcher import only_import, only_watcher
 from reel.cli.commands.shared.watching import Watch, connected
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
@@ -73,16 +73,22 @@ def import_histories(ctx: Context) -> int:
     # What watches reports a lost connection at once, and waits for the daemon by itself.
     patience = 0 if ctx.args.watch else RECONNECT_SECONDS
     with Pipeline(Client(ctx.socket, name=CLIENT, patience=patience)) as pipeline, kept_originals(ctx) as keep:
-        seen = Seen(f"{state_directory()}/imported.json")
         if ctx.args.watch:
+            seen = Seen(_seen_path())
             return _watch(ctx, partial(_import, ctx, pipeline, seen, new_masking, keep), tools, paths)
-        imported = ((history, _import(ctx, pipeline, seen, new_masking, keep, history)) for history in found)
-        status = _report_all(ctx, imported)
+        with only_import(ctx):
+            seen = Seen(_seen_path())
+            imported = ((history, _import(ctx, pipeline, seen, new_masking, keep, history)) for history in found)
+            status = _report_all(ctx, imported)
         if status != INTERRUPTED:
             sys.stdout.flush()
             with suppress(NotRunning):  # what was imported is stored, even if the daemon is gone by now
                 search_index.wait_until_found(pipeline.stats, search_index.PATIENCE)
         return status
+
+
+def _seen_path() -> str:
+    return f"{state_directory()}/imported.json"
 
 
 def _may_wait(ctx: Context, tools: list[Tool], paths: list[Path]) -> bool:
@@ -246,7 +252,12 @@ class _Progress:
 
 def _watch(ctx: Context, bring_in: Callable[[History], Totals], tools: list[Tool], paths: list[Path]) -> int:
     """Import everything, and then whatever is written, until Ctrl-C; of all tools, one process at a time does."""
-    watch = Watch(ctx, partial(look, paths=paths), bring_in, partial(report, ctx))
+
+    def bring_in_alone(history: History) -> Totals:
+        with only_import(ctx):
+            return bring_in(history)
+
+    watch = Watch(ctx, partial(look, paths=paths), bring_in_alone, partial(report, ctx))
     with nullcontext() if ctx.words else only_watcher(ctx):
         return watch.run(tools)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -721,6 +722,23 @@ def test_compaction_of_codex(reel: Reel, session: str, tmp_path: Path) -> None:
 
     assert ["One", "Sum", "Two"] == texts(reel, f"codex/{session}")
     assert "Be brief." in reel("show", f"codex/{session}", "--records").out
+
+
+def test_two_imports_at_once(
+    reel: Reel, client: Client, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one waits for the first, and finds nothing new; so does one that watches, at each look."""
+    save(three_turns(session), tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    reel("import", "claude-code")
+    (lock,) = (tmp_path / "reel").glob("importing-*.lock")
+    for options in ([], ["--watch"]):
+        with lock.open() as file:
+            flock(file, LOCK_EX)
+            with started(client.path, "import", "claude-code", *options, terminal=True) as command:
+                command.until("imports as well; this one goes on after it")
+                flock(file, LOCK_UN)
+                command.until("nothing new in 1 conversation")
 
 
 @pytest.mark.slow
