@@ -4,13 +4,17 @@ The first record after such a step back names its predecessor, which is in none 
 not in any file was trimmed, and the order of the lines counts.
 """
 
+from array import array
 from collections.abc import Iterable
 
+from reel.importing.id_tables import NamedIds
 from reel.importing.sources.files import MAX_LINE, lines_of, open_regular
 from reel.importing.tools.claude_code.records import read_record
 from reel.importing.values import parse_record
 from reel.providers.anthropic import PROVIDER
 from reel.providers.refusals import Refusals
+
+_NOWHERE = -1
 
 
 class Elsewhere:
@@ -22,18 +26,21 @@ class Elsewhere:
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._unread = [*paths]
-        # For each record, the message that it is or follows; empty if it is before all messages.
-        self._messages: dict[str, str] = {}
+        # Records have numbers. For each: the message that it is or follows; -1 if it is before all messages.
+        self._records = NamedIds()
+        self._messages = array("q")
 
     def has(self, uuid: str) -> bool:
         """Return whether a record is in another file."""
         while self._unread:
             self._read(self._unread.pop(0))
-        return uuid in self._messages
+        return self._records.find(uuid) is not None
 
     def message_of(self, uuid: str) -> str:
         """Return the id of the message that a record in another file is or follows; empty if there is none."""
-        return self._messages[uuid] if self.has(uuid) else ""
+        number = self._records.find(uuid) if self.has(uuid) else None
+        message = _NOWHERE if number is None else self._messages[number]
+        return "" if message == _NOWHERE else self._records.name(message)
 
     def _read(self, path: str) -> None:
         refusals = Refusals(PROVIDER)
@@ -50,6 +57,8 @@ class Elsewhere:
         except (ValueError, RecursionError):
             return
         record = read_record(found, 0, refusals)
-        self._messages[record.uuid] = (
-            record.uuid if record.meaning.said else self._messages.get(record.parent or "", "")
-        )
+        parent = self._records.find(record.parent) if record.parent else None
+        number = self._records.add(record.uuid)
+        if number == len(self._messages):  # it may have been written twice
+            follows = _NOWHERE if parent is None else self._messages[parent]
+            self._messages.append(number if record.meaning.said else follows)
