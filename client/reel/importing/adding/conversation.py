@@ -13,7 +13,7 @@ from reel import requests
 from reel.base.errors import ReelError
 from reel.base.strict_json import Json
 from reel.importing.adding.agents import SOURCE
-from reel.importing.adding.early_results import results_of, was_early
+from reel.importing.adding.early_results import is_early, results_of
 from reel.importing.adding.left_behind import LeftBehind
 from reel.importing.adding.log import Log
 from reel.importing.adding.pipeline import Commands
@@ -231,7 +231,7 @@ class Conversation:
         if known and self._target.stored is not None and self._target.stored.differs(known):
             self.changed.append(said.line)
         if half is not None:
-            if was_early(said, self._answer, self.log):
+            if is_early(said, half, self._places.of_message(self._answer)):
                 self._left.add([half], self._answer)
             half, rest, self._at = self._left.settled(said, half, rest, at)
         place = half

@@ -8,8 +8,6 @@ result is said again after it: what an import saw early is left behind (:mod:`re
 from collections.abc import Callable, Iterable
 
 from reel.base.strict_json import Json
-from reel.importing.adding.left_behind import ref_after
-from reel.importing.adding.log import Log
 from reel.importing.steps import Said
 
 
@@ -27,12 +25,12 @@ def results_of(said: Said, places: Iterable[int], stored: Callable[[list[int]], 
     return [place for place in places if calls & {block.get("tool_call_id") for block in stored([place])}]
 
 
-def was_early(said: Said, answer: str, log: Log) -> bool:
-    """Return whether the log has results again after the answer with their calls, since it had them before that.
+def is_early(said: Said, place: int, answer: int | None) -> bool:
+    """Return whether results are in the log before the answer with their calls, as one import or another saw them.
 
     Args:
         said: the message with the results.
-        answer: the id of the answer before it.
-        log: what is known of the log.
+        place: where it is in the log.
+        answer: where the answer before it is; ``None`` if there is none.
     """
-    return said.role == "tool" and log.place_of(ref_after(said.parts[-1].ref, answer)) is not None
+    return said.role == "tool" and answer is not None and place < answer

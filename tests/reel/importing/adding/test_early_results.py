@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from reel.importing.adding.early_results import results_of, was_early
+from reel.importing.adding.early_results import is_early, results_of
 from reel.importing.steps import Part
-from tests.reel.importing.adding.test_conversation import answer, existing, said
+from tests.reel.importing.adding.test_conversation import answer, said
 
 
 def test_results_of_calls() -> None:
@@ -25,9 +25,8 @@ def test_results_of_calls() -> None:
 
 
 def test_results_that_were_early() -> None:
-    """The log has them a second time, under an id with that of the answer; nothing else has such an id."""
-    log = existing("u1", "r1@a1").log
-
-    assert was_early(said("r1", role="tool"), "a1", log)
-    assert not was_early(said("r1", role="tool"), "a2", log)
-    assert not was_early(said("r1"), "a1", log)
+    """The log has them before the answer; what else it has there is none."""
+    assert is_early(said("r1", role="tool"), 3, 4)
+    assert not is_early(said("r1", role="tool"), 5, 4)
+    assert not is_early(said("r1", role="tool"), 3, None)
+    assert not is_early(said("r1"), 3, 4)

@@ -493,6 +493,28 @@ def test_results_that_are_seen_before_their_call(client: Client, tmp_path: Path)
     ] == said
 
 
+def test_a_fork_of_a_log_with_a_result_before_its_call(client: Client, tmp_path: Path) -> None:
+    """The result follows its call there as well, although the import sees the two one after the other."""
+    made = Transcript("origin").user("u1", "List").answer("a1", call("c1"), "m1").result("r1", "c1")
+    made.result("r2", "c2", after="a2").answer("a2", call("c2"), "m2", after="r1").answer(
+        "b1", "Done.", "m3", after="r2"
+    )
+    watch = Import(client, "claude-code", tmp_path, tmp_path / "seen")
+    for number in (4, 5, 6):
+        (tmp_path / "origin.jsonl").write_text("".join(made.lines()[:number]))
+        watch.look()
+    by_id = {record["uuid"]: record for record in made.records}
+    for ident in ("u1", "a1", "r1", "a2", "r2", "b1"):
+        fork = {"sessionId": "fork", "forkedFrom": {"sessionId": "origin", "messageUuid": ident}}
+        with (tmp_path / "fork.jsonl").open("a") as file:
+            file.write(json.dumps({**by_id[ident], **fork}) + "\n")
+        watch.look()
+
+    said = [record["kind"] for record in client.iter_conversation("claude-code/fork")]
+    watch.purge("claude-code/")
+    assert ["user", "assistant", "tool_result", "assistant", "tool_result", "assistant"] == said
+
+
 def test_a_prompt_that_is_written_again(client: Client, tmp_path: Path) -> None:
     """One that an import saw before it was written again, under another id, is the same one."""
     watch, path = Import(client, "claude-code", tmp_path, tmp_path / "seen"), tmp_path / "again.jsonl"
