@@ -39,8 +39,9 @@ LONE_ADD = {
 # What it calls for a command that adds messages to one agent, each with a reference, and a note, as frameworks do.
 # Three events are two statements; and the references are looked up in the loop: the agent's source, and its events.
 ADD_WITH_REFERENCES = {**LONE_ADD, "Cursor.execute": 8, "_FunctionRunner.execute": 2}
-# Calls of Python's functions for it: 190 were counted. Each takes about a third of a microsecond.
-MOST_CALLS = 210
+# Calls of Python's functions for it: 190 were counted, and up to 215 on a busy machine, where more of the daemon's own
+# chores come between them. Each takes about a third of a microsecond.
+MOST_CALLS = 230
 # What the client's thread calls for it.
 CLIENTS_ADD = {"socket.sendall": 1, "socket.recv": 1}
 # Calls of Python's functions for it on that side: 47 were counted.
