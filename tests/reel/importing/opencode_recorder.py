@@ -166,9 +166,16 @@ class Opencode(Recorder):
 
     def _take_back(self, first: str) -> None:
         """Delete the messages from one on."""
-        for message in [message["id"] for message, _ in self._messages if message["id"] >= first]:
-            self._remove(message)
+        taken = [one for one in self._messages if one[0]["id"] >= first]
+        self._forget(taken)
+        for message, _ in taken:
+            self._remove(message["id"])
         self._set(revert=None)
+
+    def _forget(self, messages: list[tuple[Record, list[Record]]]) -> None:
+        """Note what is deleted with messages."""
+        parts = (part for _, parts in messages for part in parts)
+        self.deleted |= {said for part in parts if (said := part.get("callID") or part.get("text"))}
 
     def _begin_answer(self, **fields: Any) -> None:
         parent = next(message["id"] for message, _ in reversed(self._messages) if message["role"] == "user")

@@ -61,6 +61,7 @@ class OpencodeSecond(Opencode):
     def _take_back(self, first: str) -> None:
         ids = [message["id"] for message, _ in self._messages]
         seq = self._messages[ids.index(first)][0]["seq"]
+        self._forget(self._messages[ids.index(first) :])
         del self._messages[ids.index(first) :]
         self._record["revert"] = None
 

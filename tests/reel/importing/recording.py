@@ -85,6 +85,8 @@ class Recorder(ABC):
         self._number = 0
         # What the model was sent, and answered.
         self.sent: list[tuple[Block, ...]] = []
+        # What the tool has deleted of that: texts, and the ids of calls.
+        self.deleted: set[str] = set()
 
     def work(self, acts: int) -> None:
         """Do some things."""
@@ -119,7 +121,7 @@ class Recorder(ABC):
 
 
 def check(client: Client, directory: Path, recorder: type[Recorder], seed: int) -> None:
-    """Check that all that a tool has sent is in the log, and that the conversation is that of an import at the end."""
+    """Check that all that a tool has sent is in the log, and that an import at the end has all that is there then."""
     chance, root, name = Random(f"{recorder.tool} {seed}"), directory / "root", f"{recorder.tool}/"
     watch, fresh = (Import(client, recorder.tool, root, directory / seen) for seen in ("watched", "fresh"))
     root.mkdir()
@@ -129,8 +131,10 @@ def check(client: Client, directory: Path, recorder: type[Recorder], seed: int) 
     states, said = States(client).of(recorder.tool, recorder.api), watch.said(name)
     watch.purge(name)
     fresh.look()
-    said_at_once = fresh.said(name)
+    states_at_once, said_at_once = States(client).of(recorder.tool, recorder.api), fresh.said(name)
     fresh.purge(name)
 
+    there = [blocks for blocks in made.sent if not any(block[1] in made.deleted for block in blocks)]
     assert [] == [blocks for blocks in made.sent if blocks not in states]
+    assert [] == [blocks for blocks in there if blocks not in states_at_once]
     assert said_at_once == said
