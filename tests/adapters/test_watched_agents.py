@@ -17,8 +17,9 @@ import threading
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ _ACTS = (
     *("kill_in_call", "resume", "rewind", "fork", "compact", "rename"),
 )
 _SHOWN = 40
+_NOT_EQUAL = "not equal"
 # Between two looks whether a call runs.
 _PAUSE = 0.05
 # Where everything is kept that a run has, if something is not as it should be; and what is not worth it.
@@ -72,6 +74,8 @@ class Work:
         self._chance = chance
         self._seen = seen
         self._newest = ""
+        # The words of the turns that the agent has deleted.
+        self.deleted: list[str] = []
 
     def do(self, acts: Sequence[str]) -> None:
         """Open the session, do some things, and close it."""
@@ -169,7 +173,8 @@ class Work:
         """Take the last turn back; some agents delete it."""
         self.turn()
         self._seen(self._newest)
-        self._session.rewind()
+        if self._session.rewind():
+            self.deleted.append(self._newest)
         self.turn()
 
     def fork(self) -> None:
@@ -289,10 +294,12 @@ class Report:
     Args:
         home: where the agents have their files.
         asked: all requests.
+        deleted: the words of the turns, and the names of the conversations, that the agents have deleted.
     """
 
-    def __init__(self, home: Path, asked: Sequence[Asked]) -> None:
+    def __init__(self, home: Path, asked: Sequence[Asked], deleted: AbstractSet[str]) -> None:
         self._files = [*contents(home)]
+        self._deleted = deleted
         # What the agents have sent as the result of each call.
         self._results: defaultdict[str, set[str]] = defaultdict(set)
         for kind, *values in (block for each in asked for block in blocks_of(each.api, each.body)):
@@ -301,27 +308,39 @@ class Report:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.differences: list[str] = []
 
-    def compare(self, tool: str, asked: Asked, states: States) -> None:
-        """Compare a request and its answer with what reel has."""
+    def compare(self, tool: str, asked: Asked, watched: States, fresh: States) -> None:
+        """Compare a request and its answer with what reel has, and with what it has of a fresh import."""
         if not asked.scripted or asked.has_failed:
             self.counts[tool, "of no conversation, or failed"] += 1
             return
-        found = states.of(tool, asked.api)
         want = tuple(conversation_of(tool, asked.api, asked.body))
         whole = (*want, *asked.said)
-        if asked.is_whole and whole in found:
-            self.counts[tool, "equal"] += 1
-        elif not asked.is_whole and any(state[: len(want)] == want for state in found):
-            self.counts[tool, "cut, and equal up to its answer"] += 1
-        elif asked.is_whole and any(state[: len(want)] == want for state in found) and self._has_unwritten(asked.said):
-            self.counts[tool, "equal up to its answer, which is in no file of the agent"] += 1
-        elif not all(self._is_written(tool, block) for block in whole) or (
+        states, others = watched.of(tool, asked.api), fresh.of(tool, asked.api)
+        found, afresh = (self._found(tool, asked, want, each) for each in (states, others))
+        self.counts[tool, found] += 1
+        if found == _NOT_EQUAL:
+            self.differences.append(_difference(tool, asked, whole, states))
+        elif found != afresh and {asked.word, states.get(whole, "").rpartition("@")[0]} & self._deleted:
+            self.counts[tool, f"{found}, and deleted by the agent: {afresh} in a fresh import"] += 1
+        elif found != afresh:
+            told = _difference(tool, asked, whole, others)
+            self.differences.append(f"{found}, and in a fresh import {afresh}: {told}")
+
+    def _found(self, tool: str, asked: Asked, want: tuple[Block, ...], states: Collection[tuple[Block, ...]]) -> str:
+        """Return how a request and its answer are found among what reel has."""
+        whole = (*want, *asked.said)
+        if asked.is_whole and whole in states:
+            return "equal"
+        is_asked = any(state[: len(want)] == want for state in states)
+        if not asked.is_whole and is_asked:
+            return "cut, and equal up to its answer"
+        if asked.is_whole and is_asked and self._has_unwritten(asked.said):
+            return "equal up to its answer, which is in no file of the agent"
+        if not all(self._is_written(tool, block) for block in whole) or (
             not asked.is_whole and any(map(self._is_forgotten, want))
         ):
-            self.counts[tool, "lost by the agent when it was killed"] += 1
-        else:
-            self.counts[tool, "not equal"] += 1
-            self.differences.append(_difference(tool, asked, whole, found))
+            return "lost by the agent when it was killed"
+        return _NOT_EQUAL
 
     def _is_written(self, tool: str, block: Block) -> bool:
         """Whether an agent has written a call, or a result, to its files; what it had in memory only is gone."""
@@ -379,6 +398,8 @@ class Works:
     """
 
     def __init__(self, place: Place, seen_by: Callable[[str], None], problems: list[str]) -> None:
+        # The words of the turns that the agents have deleted.
+        self.deleted: set[str] = set()
         self._place = place
         self._seen_by = seen_by
         self._problems = problems
@@ -415,14 +436,14 @@ class Works:
         acts = [*_ACTS]
         chance.shuffle(acts)
         self.sessions[tool] += 1
+        work = Work(made, self._place.provider, chance, self._seen_by)
         try:
-            Work(made, self._place.provider, chance, self._seen_by).do(
-                acts if not SECONDS else acts[: chance.randrange(3, 13)]
-            )
+            work.do(acts if not SECONDS else acts[: chance.randrange(3, 13)])
         except Exception:
             self._problems.append(f"{tool} session {number}, {acts}: {traceback.format_exc()}")
             with suppress(Exception):
                 made.kill()
+        self.deleted.update(work.deleted)
 
 
 def of_tool(program_name: str) -> str:
@@ -457,18 +478,20 @@ def watched(home: Path, tools: Sequence[str]) -> tuple[Works, Report, list[str],
         The works, the report, all that is not as it should be, and the conversations that the agents have deleted.
     """
     problems: list[str] = []
-    with scripted_provider() as provider, daemon_in(home / "watched") as daemon:
+    with ExitStack() as stack:
+        provider = stack.enter_context(scripted_provider())
+        daemon = stack.enter_context(daemon_in(home / "watched"))
         works = Works(Place(home, provider), seen(daemon), problems)
         try:
             with watching(home, daemon):
                 works.do(tools, time.monotonic() + SECONDS)
-                differences, deleted = until_alike(home, daemon)
+                other, differences, deleted = stack.enter_context(until_alike(home, daemon))
         finally:
             (home / "asked.jsonl").write_text("".join(f"{json.dumps(vars(asked))}\n" for asked in provider.asked))
-        with daemon.client() as client:
-            states, report = States(client), Report(home, provider.asked)
-            for asked in provider.asked:
-                report.compare(AGENTS[of_tool(asked.program)].tool, asked, states)
+        states, fresh = (States(stack.enter_context(each.client())) for each in (daemon, other))
+        report = Report(home, provider.asked, {*deleted, *works.deleted})
+        for asked in provider.asked:
+            report.compare(AGENTS[of_tool(asked.program)].tool, asked, states, fresh)
     return works, report, [*problems, *report.differences, *differences], deleted
 
 
@@ -506,17 +529,21 @@ def imported_afresh(home: Path, daemon: Daemon) -> dict[str, Kept]:
         return kept(client)
 
 
-def until_alike(home: Path, daemon: Daemon) -> tuple[list[str], list[str]]:
+@contextmanager
+def until_alike(home: Path, daemon: Daemon) -> Iterator[tuple[Daemon, list[str], list[str]]]:
     """Wait until an import has the same as a fresh one, for as long as it may take.
 
     Of an answer whose agent was killed, either takes what there is only when nobody has written to it for a while.
 
-    Returns:
-        The differences, and the conversations that only the first one has, because the agent has deleted their files.
+    Yields:
+        The daemon of the fresh one, the differences, and the conversations that only the first one has, because the
+        agent has deleted their files.
     """
     deadline = Deadline()
-    with daemon_in(home / "fresh") as other:
-        while True:
+    while True:
+        # With what it has from the look before, it would not be fresh.
+        shutil.rmtree(home / "fresh", ignore_errors=True)
+        with daemon_in(home / "fresh") as other:
             fresh = imported_afresh(home, other)
             with daemon.client() as client:
                 there = kept(client)
@@ -527,8 +554,9 @@ def until_alike(home: Path, daemon: Daemon) -> tuple[list[str], list[str]]:
                 if there.get(name) != fresh.get(name)
             ]
             if not differences or deadline.is_over:
-                return differences, deleted
-            time.sleep(1)  # between two looks
+                yield other, differences, deleted
+                return
+        time.sleep(1)  # between two looks
 
 
 def _is_deleted(conversation: Kept) -> bool:

@@ -57,10 +57,11 @@ class ClaudeCode(Session):
         # What is before it cannot be gone back to.
         self._ends.clear()
 
-    def rewind(self) -> None:
+    def rewind(self) -> bool:
         if len(self._ends) > 1:
             self._ends.pop()
             self._again("--resume-session-at", self._ends[-1])
+        return False
 
     def fork(self) -> None:
         self._again("--fork-session")

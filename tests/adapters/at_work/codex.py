@@ -72,9 +72,10 @@ class Codex(Session):
         self._ended()
         self._turns.clear()
 
-    def rewind(self) -> None:
+    def rewind(self) -> bool:
         if len(self._turns) > 1:
             self._call("thread/revert", threadId=self._id, beforeTurnId=self._turns.pop())
+        return False
 
     def fork(self) -> None:
         self._id = self._call("thread/fork", threadId=self._id)["thread"]["id"]

@@ -121,7 +121,7 @@ class GeminiCli(Session):
         self._type("/compress")
         self._until_written(before + 1, *_SHOWN)
 
-    def rewind(self) -> None:
+    def rewind(self) -> bool:
         before = self._written(_REWOUND)
         self._write("/rewind")
         self._press(lambda: self._shows(f"{_SELECTED} {_HERE}"), "Enter")
@@ -130,6 +130,7 @@ class GeminiCli(Session):
         self._press(lambda: self._written(_REWOUND) > before, "Enter")
         # The prompt that was taken back is offered again.
         self._press(self._is_empty, "-N", "200", "BSpace")
+        return False
 
     def fork(self) -> None:
         """Gemini CLI has no forks."""

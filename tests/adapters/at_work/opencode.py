@@ -100,11 +100,14 @@ class Opencode(Session):
     def compact(self) -> None:
         self._call("POST", f"/session/{self._id}/summarize", self._of_model)
 
-    def rewind(self) -> None:
+    def rewind(self) -> bool:
         messages = self._call("GET", f"/session/{self._id}/message")
         prompts = [each["info"]["id"] for each in messages if each["info"]["role"] == "user"]
-        if len(prompts) > 1 and not any(each["info"].get("summary") is True for each in messages[-6:]):
-            self._call("POST", f"/session/{self._id}/revert", {"messageID": prompts[-1]})
+        is_after_summary = any(each["info"].get("summary") is True for each in messages[-6:])
+        if len(prompts) < 2 or is_after_summary:
+            return False
+        self._call("POST", f"/session/{self._id}/revert", {"messageID": prompts[-1]})
+        return True
 
     def fork(self) -> None:
         self._id = self._call("POST", f"/session/{self._id}/fork", {})["id"]

@@ -91,10 +91,11 @@ class Pi(Session):
         # It is refused if there is too little.
         self._talk.wait(lambda record: record["type"] == "response" and record.get("id") == str(self._number))
 
-    def rewind(self) -> None:
+    def rewind(self) -> bool:
         prompts = self._call("get_fork_messages")["messages"]
         if len(prompts) > 1:
             self._call("prompt", message=f"/back {prompts[-1]['entryId']}")
+        return False
 
     def fork(self) -> None:
         self._call("clone")

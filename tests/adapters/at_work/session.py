@@ -63,8 +63,8 @@ class Session(ABC):
         """Sum up the conversation."""
 
     @abstractmethod
-    def rewind(self) -> None:
-        """Take back the last turn, if there is one before it."""
+    def rewind(self) -> bool:
+        """Take back the last turn, if there is one before it; return whether the agent deletes it."""
 
     @abstractmethod
     def fork(self) -> None:
