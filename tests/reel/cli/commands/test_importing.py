@@ -106,6 +106,17 @@ def test_what_is_found_is_imported(reel: Reel, client: Client, session: str, age
     assert ["Hi", "Hello", "Right", "Fine"] == texts(reel, agent)
 
 
+def test_a_session_of_several_files_is_one_conversation(reel: Reel, session: str, tmp_path: Path) -> None:
+    """It is counted so before it is imported, and in what is said of the reading afterwards."""
+    save(three_turns(session), tmp_path)
+    three_turns(session).write(tmp_path / ".claude/projects/-home-you" / f"{session}.jsonl")
+
+    ran = reel("import", "--yes")
+
+    assert ran.out.splitlines()[0].startswith("claude-code  1  ")
+    assert ", 1 conversation" in reel("status").out
+
+
 def test_what_was_imported_is_found_at_once(
     reel: Reel, client: Client, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

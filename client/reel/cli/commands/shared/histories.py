@@ -24,8 +24,8 @@ class History(NamedTuple):
 
     @property
     def conversations(self) -> int:
-        """How many there are."""
-        return sum(source.conversations for source in self.sources)
+        """How many there are; several files may have parts of one."""
+        return sum({source.conversation: source.conversations for source in self.sources}.values())
 
 
 def look(tool: Tool, paths: Collection[Path] = ()) -> History:
