@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -320,7 +320,7 @@ class Report:
         self.counts[tool, found] += 1
         if found == _NOT_EQUAL:
             self.differences.append(_difference(tool, asked, whole, states))
-        elif found != afresh and {asked.word, states.get(whole, "").rpartition("@")[0]} & self._deleted:
+        elif found != afresh and {asked.word, *_names_of(want, states)} & self._deleted:
             self.counts[tool, f"{found}, and deleted by the agent: {afresh} in a fresh import"] += 1
         elif found != afresh:
             told = _difference(tool, asked, whole, others)
@@ -358,6 +358,13 @@ class Report:
     def _is_forgotten(self, block: Block) -> bool:
         """Whether it is a result of which the agent said something else at another time: it had not written it."""
         return block[0] == "result" and len(self._results[block[1]]) > 1
+
+
+def _names_of(want: tuple[Block, ...], states: Mapping[tuple[Block, ...], str]) -> Iterator[str]:
+    """Yield the names of the conversations that have had these blocks, whatever they go on with."""
+    for state, place in states.items():
+        if state[: len(want)] == want:
+            yield place.rpartition("@")[0]
 
 
 def contents(home: Path) -> Iterator[bytes]:
