@@ -26,11 +26,11 @@ def results_of(said: Said, places: Iterable[int], stored: Callable[[list[int]], 
 
 
 def is_early(said: Said, place: int, answer: int | None) -> bool:
-    """Return whether results are in the log before the answer with their calls, as one import or another saw them.
+    """Return whether the log has results before the answer with their calls: an import saw them first.
 
     Args:
         said: the message with the results.
         place: where it is in the log.
-        answer: where the answer before it is; ``None`` if there is none.
+        answer: the place of the answer before it, or ``None``.
     """
     return said.role == "tool" and answer is not None and place < answer

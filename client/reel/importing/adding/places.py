@@ -21,7 +21,7 @@ class Places:
         self._noted[ref] = place
 
     def of_message(self, ref: str) -> int | None:
-        """Return the place of the message with an id; ``None`` if there is none, or if it is a record."""
+        """Return the place of the message with an id, or ``None`` if no message has it."""
         log = self._writer.log
         place = self._noted.get(ref) or log.place_of(ref)
         return place if place is not None and log.is_message(place) else None

@@ -55,7 +55,7 @@ def _outcome(totals: Totals, *, dry: bool) -> str:
 
 
 def _of_records(totals: Totals, *, dry: bool) -> Iterator[str]:
-    """Say what became of the records, and of what is in them."""
+    """Yield what became of the records, and what was damaged, left out or secret in them, a line each."""
     counts = totals.counts
     yield _accounting(counts)
     if counts.refused:

@@ -37,7 +37,7 @@ class Elsewhere:
         return self._records.find(uuid) is not None
 
     def message_of(self, uuid: str) -> str:
-        """Return the id of the message that a record in another file is or follows; empty if there is none."""
+        """Return the id of a message in another file, or of the last one before a record there; else an empty text."""
         number = self._records.find(uuid) if self.has(uuid) else None
         message = _NOWHERE if number is None else self._messages[number]
         return "" if message == _NOWHERE else self._records.name(message)

@@ -37,7 +37,7 @@ class Thread:
         self._anchors, self._kinds, self._places = array("i"), array("q"), array("i")
         # The messages of the conversation.
         self._path = array("i")
-        # The id of the record in another file that the first message of this one follows; empty if there is none.
+        # The id of the record in another file that the first message here follows, or an empty text.
         self._origin = ""
         # Records that are not messages and follow a record of another file, each with the id of that record.
         self._outside: dict[str, str] = {}

@@ -37,19 +37,8 @@ _IGNORED_MESSAGES = {
 _FIELDS = frozenset(
     {
         *("id", "sessionID", "role", "type", "time", "text", "files", "content", "summary", "recent", "callID"),
-        *(
-            "modelID",
-            "providerID",
-            "model",
-            "error",
-            "tokens",
-            "cost",
-            "command",
-            "output",
-            "shellID",
-            "status",
-            "exit",
-        ),
+        *("modelID", "providerID", "model", "error", "tokens", "cost"),
+        *("command", "output", "shellID", "status", "exit"),
     }
 )
 _TIME_FIELDS = frozenset({"created", "completed"})
