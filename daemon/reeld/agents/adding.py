@@ -54,9 +54,19 @@ class Addition(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can share a transaction with other additions: it has few rows, and looks up few references."""
-        looks_up = self.expected or self.begin is not None or self.stands is not None
-        return not looks_up and len(self.refs) <= _FEW and not many_rows.are_many(len(self.rows))
+        """Whether it can share a transaction with other additions: it has few rows, and looks little up."""
+        goes_back = self.begin is not None or self.stands is not None
+        return not goes_back and self.looks_up <= _FEW and not many_rows.are_many(len(self.rows))
+
+    @property
+    def looks_up(self) -> int:
+        """How many references and values have to be looked for in the log."""
+        return len(self.refs) + len(self.expected)
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of the values of which it expects something."""
+        return {each.key for each in self.expected}
 
     @property
     def is_reply_usual(self) -> bool:
@@ -95,20 +105,37 @@ def put_plain(store: Store, stage: Stage, added: Addition, command: int | None =
         NotInMemory: something has to be looked for in the log; nothing was staged.
         ReelError: it cannot be added there; nothing was staged.
     """
-    require_new(store, stage, added.refs)
+    require_usual(store, stage, added)
     return added.complete(commands.add(stage, stage.marked(added.rows), added.altered, command), {})
 
 
-def require_new(store: Store, stage: Stage, refs: Collection[str]) -> None:
-    """Require that no reference is staged, or in the agent's past: rows with those are left out.
+def require_usual(store: Store, stage: Stage, added: Addition) -> None:
+    """Require that the values are those that a plain addition expects, and that none of its references is known.
+
+    Args:
+        store: has the agent's log.
+        stage: what is staged.
+        added: the addition.
 
     Raises:
-        NotInMemory: one is, or that cannot be found out without awaiting it.
+        NotInMemory: a reference is staged, or in the agent's past, so that its row is left out; or this cannot be found
+            out without awaiting it.
+        Killed: the agent was killed.
+        Conflict: it has other values.
     """
-    if refs:
-        if not stage.refs.isdisjoint(refs) or store.at_once(history.known, stage.base.row, refs) != {}:
+    if not added.looks_up:
+        return
+    stage.looked_up += added.looks_up
+    if added.expected:
+        stage.require_alive()
+        seqs = store.at_once(values.seqs_of, stage.base.row, stage.base.head, added.keys)
+        if seqs is None:
             raise NotInMemory
-        stage.refs.update(refs)
+        _require_values(stage, added.expected, seqs)
+    if added.refs:
+        if not stage.refs.isdisjoint(added.refs) or store.at_once(history.known, stage.base.row, added.refs) != {}:
+            raise NotInMemory
+        stage.refs.update(added.refs)
 
 
 async def those_known(store: Store, row: int, refs: Collection[str]) -> dict[str, int]:
@@ -192,10 +219,8 @@ async def put(store: Store, target: Target, added: Addition) -> Reply:
         _require_values(stage, added.expected, {})
     else:
         if added.expected:
-            keys = {each.key for each in added.expected}
-            _require_values(
-                stage, added.expected, await store.read_log(values.seqs_of, target.row, state.profile.head, keys)
-            )
+            seqs = await store.read_log(values.seqs_of, target.row, state.profile.head, added.keys)
+            _require_values(stage, added.expected, seqs)
         found = await those_known(store, target.row, added.refs)
         there = {added.refs[ref]: seq for ref, seq in found.items()}
     rows, late = added.without(there), 0

@@ -14,7 +14,8 @@ from reeld.core.stage import NotInMemory, Reply, Stage
 from reeld.core.state import State
 from reeld.store.transactions import Key, Transaction, one_write
 
-# So many references are looked for in one transaction, 50 us each: nothing else happens in the event loop meanwhile.
+# So many references and values are looked for in one transaction, 50 us each: nothing else happens in the event loop
+# meanwhile.
 _MOST_LOOKED_UP = 64
 
 
@@ -41,7 +42,7 @@ class Run:
 
     def fill(self, mailbox: deque[Job], most: int) -> Iterator[tuple[Write | WriteTexts, ReelError]]:
         """Take the writes at the front of a mailbox, up to so many commands; yield those that are refused at once."""
-        while mailbox and self.commands < most and len(self._stage.refs) < _MOST_LOOKED_UP:
+        while mailbox and self.commands < most and self._stage.looked_up < _MOST_LOOKED_UP:
             write = mailbox[0]
             if not isinstance(write, (WriteTexts, Write)):
                 return

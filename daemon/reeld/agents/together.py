@@ -96,7 +96,7 @@ class Together:
         if agent is None or len(plain) < len(self._parts) or are_many(sum(len(added.rows) for added in plain)):
             return None
         # What may have to be looked for in the log is in the first part: nothing is staged before it.
-        return None if any(has_results(added.rows) or added.refs for added in plain[1:]) else agent
+        return None if any(has_results(added.rows) or added.looks_up for added in plain[1:]) else agent
 
     def write(self, options: CommandOptions, agent: Agent, answer: Callable[[Any], None], on_staged: OnStaged) -> Write:
         """Return the job of a command that is about an agent :meth:`alone`.

@@ -50,7 +50,10 @@ class Stage:
         pack: encodes a message for the wire.
     """
 
-    __slots__ = ("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "now", "pack", "refs")
+    __slots__ = (
+        *("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "looked_up", "now", "pack"),
+        "refs",
+    )
 
     def __init__(self, state: State, now: int, pack: Pack) -> None:
         self._state = state
@@ -67,6 +70,8 @@ class Stage:
         self.events: list[Event] = []
         # The references that were looked for in the log: none was there, and they are staged, or were refused.
         self.refs: set[str] = set()
+        # How many references and values were looked for.
+        self.looked_up = 0
 
     @property
     def profile(self) -> Profile:

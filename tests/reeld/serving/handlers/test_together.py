@@ -1,11 +1,13 @@
 """One command on several agents: all of it, or nothing."""
 
+import json
 import random
 from typing import Any
 
 import anyio
 import pytest
 
+import reel
 from reel.base.errors import Conflict, Exists, InvalidMessage, InvalidParams, Killed, NotFound, ReelError, Storage
 from reeld.serving.call import Services
 from tests.patience import PATIENCE
@@ -249,6 +251,52 @@ async def test_many_adds_with_references(connect: Connect, services: Services, r
     known: list[Any] = await peer.ask(*(("add", "a", [message]) for message in messages))
     assert [1] * 80 == [len(reply["known"]) for reply in known]
     assert services.store.writer.commits == before + commits
+
+
+async def test_values_that_are_expected(connect: Connect, services: Services, request: pytest.FixtureRequest) -> None:
+    """Adds to one agent that replace values share a commit; each expects what the one before it has set."""
+    peer = await prepare(connect)
+    await peer.call("add", "a", [reel.state("old", 1)])
+    before = services.store.writer.commits
+    outcomes: list[Any] = await peer.ask(
+        ("add", "a", ["five", reel.state("k", 1, 0), reel.state("old", 2, 4)]),
+        ("commit", [add("a", reel.state("k", 2, 6)), add("a", "nine")]),
+        ("add", "a", [reel.no_state("k", 8)]),
+        ("add", "a", [reel.state("k", 3, 0)]),
+    )
+    commits = services.store.writer.commits - before
+    assert {"awaited": 4, "at once": 1}[request.node.callspec.id] == commits
+    assert [5, 8, 10, 11] == [reply["command"] for reply in outcomes]
+
+    refused: list[Any] = await peer.ask(
+        ("add", "a", ["no", reel.state("k", 4, 8)]),
+        ("add", "a", ["twelve", reel.state("k", 5, 11)]),
+        ("commit", [add("a", reel.state("k", 6, 11)), add("a", "no")]),
+        ("commit", [add("a", "no"), add("a", reel.state("k", 6, 11))]),
+        ("commit", [add("killed", reel.state("k", 6, 0)), add("killed", "no")]),
+        ("add", "killed", [reel.state("k", 6, 1)]),
+        ("add", "a", ["fourteen", reel.state("k", 7, 13)]),
+    )
+    errors = [type(outcome) for outcome in refused if isinstance(outcome, ReelError)]
+    assert [Conflict, Conflict, Conflict, Killed, Killed] == errors
+    assert [11, 13, 13] == [outcome.data["seq"] for outcome in refused if isinstance(outcome, Conflict)]
+    assert [0, 1, 0] == [outcome.data["part"] for outcome in refused[2:5]]
+    values = (await peer.call("state", "a"))["values"]
+    assert {"k": (15, 7), "old": (7, 2)} == {
+        each["key"]: (each["seq"], json.loads(each["data_json"])["value"]) for each in values
+    }
+    assert ["one", "two", "five", "nine", "twelve", "fourteen"] == await texts(peer, "a")
+
+
+async def test_many_values_that_are_expected(
+    connect: Connect, services: Services, request: pytest.FixtureRequest
+) -> None:
+    """Only so many are looked for before others have their turn."""
+    peer = await prepare(connect)
+    before = services.store.writer.commits
+    await peer.ask(*(("add", "a", [reel.state(f"k{number}", number, 0)]) for number in range(80)))
+    commits = services.store.writer.commits - before
+    assert {"awaited": 80, "at once": 2}[request.node.callspec.id] == commits
 
 
 async def test_an_add_to_one_agent_that_is_refused(connect: Connect) -> None:
