@@ -416,7 +416,7 @@ def test_a_number_that_cannot_be_stored(repository: ReelSessionRepository, clien
     other("q0")
 
     assert ["q0", "a0"] == texts(in_repository(repository, f"{session}-other"))
-    with pytest.raises(Killed):
+    with pytest.raises(Killed, match=r"^killed: agent \S+ is killed; revive it"):
         one("q3")
 
 

@@ -179,13 +179,16 @@ def add_message(client: Client, name: str, adding: Call[AddedItems], stored: Kno
 
     Raises:
         NotFound: there is no such agent.
+        Killed: the agent was killed.
     """
     waiting = late.get(name)
     if waiting is not None:
         try:
             of_record, added = client.commit([_late(name, waiting), adding]).results
-        except (Conflict, InvalidMessage, TooLarge):
-            pass  # another program has stored a record since, which stays; or the two are too large for one command
+        except (Conflict, InvalidMessage, Killed, TooLarge):
+            # Another program has stored a record since, which stays, or the two are too large for one command; or the
+            # message cannot be added by itself either, and the error is to be about that alone.
+            pass
         else:
             stored.note(name, added, {_AGENT: text_of(waiting.record)})
             late.end(name, of_record.first)
