@@ -6,7 +6,8 @@ from errno import EEXIST
 from hashlib import sha256
 from pathlib import Path
 
-from reel.cli.commands.shared.kept_originals import store_path
+from reel.cli.commands.shared.erasing import agreed
+from reel.cli.commands.shared.kept_originals import erase_originals, store_path
 from reel.cli.line.arguments import UsageError
 from reel.cli.line.context import Context
 from reel.cli.line.exits import OK, REFUSED
@@ -18,9 +19,9 @@ from reel.reading.wording import age, count, full_time, pad, size
 
 
 def originals(ctx: Context) -> int:
-    """List the originals, check them, or write them back."""
-    if ctx.args.verify and ctx.args.directory:
-        raise UsageError("--verify and --write are two things; give one of them")
+    """List the originals, check them, write them back, or erase some."""
+    if sum(map(bool, (ctx.args.verify, ctx.args.directory, ctx.args.erase))) > 1:
+        raise UsageError("--verify, --write and --erase are different things; give one of them")
     tool = ctx.word or ""
     if tool and tool not in MODULES:
         raise UsageError(f"{tool!r} is not one of {', '.join(MODULES)}")
@@ -35,6 +36,8 @@ def originals(ctx: Context) -> int:
                 return _verify(ctx, store, found)
             if ctx.args.directory:
                 return _write(ctx, store, found, Path(ctx.args.directory).absolute())
+            if ctx.args.erase:
+                return _erase(ctx, found, os.path.abspath(ctx.args.erase))
             _list(ctx, found)
     except StoreError as error:
         ctx.out.warn(f"{store_path()}: {error}")
@@ -90,6 +93,22 @@ def _verify(ctx: Context, store: Store, found: list[Original]) -> int:
             ctx.out.warn(problem)
         ctx.out.line(f"{count(len(found), 'original')}, {count(len(problems), 'problem')}")
     return REFUSED if problems else OK
+
+
+def _erase(ctx: Context, found: list[Original], path: str) -> int:
+    """Erase the originals of a file, or of those below a directory; a conversation that was read of them stays."""
+    files = sorted({each.path for each in found if Path(each.path).is_relative_to(path)})
+    if not files:
+        ctx.out.warn(f"there is no original of {path}, nor of a file below it; see {ctx.command('originals')}")
+        return REFUSED
+    if not ctx.out.as_json:
+        ctx.out.lines([file] for file in files)
+    if not agreed(ctx, f"Erase {count(len(files), 'original')} for good?"):
+        return REFUSED
+    erase_originals(ctx, (), files)
+    if ctx.out.as_json:
+        ctx.out.document({"erased": files})
+    return OK
 
 
 def _name(original: Original) -> str:

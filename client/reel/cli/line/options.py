@@ -48,6 +48,7 @@ class Options(SimpleNamespace):
     dialect: Dialect | None = None
     directory: str | None = None
     dry_run: bool = False
+    erase: str | None = None
     error: bool = False
     every: float | None = None
     everywhere: bool = False

@@ -216,6 +216,36 @@ def test_a_purge(reel: Reel, client: Client, session: str, home: Path, tmp_path:
     assert 2 == client.agent(f"claude-code/{session}").messages
 
 
+def test_originals_that_are_erased(reel: Reel, session: str, home: Path, tmp_path: Path) -> None:
+    """Those of a file, or of all below a directory, go for good, and are not kept again; conversations stay."""
+    file, letters = write(home, talk(session)), home / "letters"
+    letters.mkdir()
+    for name in ("one.jsonl", "two.jsonl"):
+        (letters / name).write_text(f'{{"dear": "{name}"}}\n')  # no conversation
+    reel("import", "claude-code")
+    reel("import", "claude-code", str(letters))
+    assert [file.name, "one.jsonl", "two.jsonl"] == listed(reel)
+
+    missing = reel("originals", "--erase", str(tmp_path / "letters"))
+    assert (1, True) == (missing.status, "there is no original of " in missing.err)
+    assert 2 == reel("originals", "--verify", "--erase", str(letters)).status
+    asked = reel("originals", "--erase", str(letters))
+    assert (1, f"{letters}/one.jsonl\n{letters}/two.jsonl\n") == (asked.status, asked.out)
+    assert "repeat the command with --yes" in asked.err
+    assert 3 == len(listed(reel))
+
+    ran = reel("originals", "--erase", str(letters), "--yes")
+    assert (0, f"{letters}/one.jsonl\n{letters}/two.jsonl\n2 originals erased\n") == (ran.status, ran.out)
+    with closing(sqlite3.connect(tmp_path / "reel/originals.db")) as database:
+        assert [(1, 1)] == database.execute("select (select count(*) from chunks), count(*) from pieces").fetchall()
+    assert {"erased": [str(file)]} == reel("originals", "--erase", str(file), "--yes", "--json").documents[0]
+    reel("import", "claude-code", str(letters))
+    reel("import", "claude-code")
+
+    assert [] == listed(reel)
+    assert ["Hi", "Hello"] == texts(reel, f"claude-code/{session}")
+
+
 def test_a_purge_before_originals_are_kept(reel: Reel, name: str, home: Path) -> None:
     """A database with a conversation that was purged is not kept later, when the settings ask for it."""
     settings = (home / ".config/reel/reel.toml").rename(home / "later")

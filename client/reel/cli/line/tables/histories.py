@@ -62,9 +62,10 @@ COMMANDS = (
     Command(
         "originals",
         "[TOOL]",
-        "list, check or write back the files as they were",
+        "list, check, write back or erase original files",
         "originals",
-        "reel originals\n  reel originals --verify\n  reel originals claude-code --write ~/old",
+        "reel originals\n  reel originals --verify\n  reel originals claude-code --write ~/old\n"
+        "  reel originals --erase ~/Downloads/letters.jsonl",
         (
             option("--verify", action="store_true", help="read all of them, and compare them with their hashes"),
             option(
@@ -73,6 +74,12 @@ COMMANDS = (
                 dest="directory",
                 help="write each below DIR, at the path where it was; files that are there stay",
             ),
+            option(
+                "--erase",
+                metavar="PATH",
+                help="erase those of a file, or of all files below a directory, for good; they are not kept again",
+            ),
+            option("--yes", action="store_true", help="erase them without asking"),
         ),
         notes="An import keeps the files that it reads if reel.toml says so: [import], then\n"
         "originals = true. An older version of a file is kept if it has what the newest\n"
