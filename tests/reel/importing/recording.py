@@ -12,7 +12,7 @@ from typing import Any
 from reel.said.formats import Format
 from reel.sync.client import Client
 from tests.adapters.asked_blocks import Block
-from tests.adapters.test_watched_agents import States
+from tests.adapters.at_work.report import States
 from tests.reel.importing.adding.test_growing import Import
 from tests.thoroughness import FUZZ
 
