@@ -21,7 +21,11 @@ COMMANDS = (
             option("--yes", action="store_true", help="import all that is found, without asking"),
             option("--dry-run", action="store_true", help="read everything, and only say what is there"),
             option("--watch", action="store_true", help="keep importing what the tools write, until Ctrl-C"),
-            option("--restore-purged", action="store_true", help="bring back what was purged here as well"),
+            option(
+                "--restore-purged",
+                action="store_true",
+                help="bring back what was purged here, also what of it was redacted",
+            ),
         ),
         notes="Without TOOL, it looks where the known tools keep their conversations, lists\n"
         "what it finds, and asks. TOOL is one of: claude-code, codex, opencode,\n"
