@@ -4,7 +4,7 @@ The past is the agent's own log and what it inherited as a clone, up to the posi
 ``events_of_state`` leads from one key to the next, and from a key to its newest event, however long the log is.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reel.base.errors import InvalidParams
@@ -13,7 +13,7 @@ from reeld.core.events import Pack
 from reeld.core.paging import take_page
 from reeld.protocol.params import State
 from reeld.store.checksums import AGENT, EVENT_COLUMNS, ID, is_intact
-from reeld.store.connection import Connection
+from reeld.store.connection import Connection, Texts
 from reeld.store.history import lineage
 from reeld.store.pruned import pruned_as
 
@@ -24,6 +24,13 @@ _NEWEST = (
     f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.kind = 'state' AND e.agent = ? AND e.content = ? AND e.seq <= ?"
     " ORDER BY e.seq DESC LIMIT 1"
 )
+_SEQS = """
+    SELECT value, CASE WHEN e.data_json IS NULL THEN 0 ELSE e.seq END
+    FROM json_each(:keys) CROSS JOIN events e ON e.kind = 'state' AND e.agent = :agent AND e.content = value
+    WHERE e.seq = (
+        SELECT max(seq) FROM events WHERE kind = 'state' AND agent = :agent AND content = value AND seq <= :upto
+    )
+"""
 
 
 class ValuePage(NamedTuple):
@@ -63,11 +70,18 @@ def values(connection: Connection, row: int, at: int, asked: State, pack: Pack) 
     return ValuePage([packed for _, packed in page], seen if more or looked_at == _LOOKED_AT else None)
 
 
-def seqs_of(connection: Connection, row: int, at: int, keys: Iterable[str]) -> dict[str, int]:
-    """Return the seq of the value of each of some keys that has one."""
-    line = [(owner, upto) for owner, _, upto in reversed(lineage(connection, row, at))]
-    found = ((key, _newest(connection, line, key)) for key in keys)
-    return {key: event[_SEQ] for key, event in found if event is not None and event[_DATA] is not None}
+def seqs_of(connection: Connection, row: int, at: int, keys: set[str]) -> dict[str, int]:
+    """Return the seq of the value of each of some keys that was ever set, 0 if it was removed.
+
+    This may happen in the event loop. So no value is read, which may be large, and an agent of the line is asked once.
+    """
+    found: dict[str, int] = {}
+    for owner, _, upto in reversed(lineage(connection, row, at)):
+        missing = Texts(keys - found.keys())
+        if not missing:
+            break
+        found.update(connection.execute(_SEQS, {"keys": missing, "agent": owner, "upto": upto}).fetchall())
+    return found
 
 
 _COLUMNS = [column.removeprefix("e.") for column in EVENT_COLUMNS.split(", ")]
