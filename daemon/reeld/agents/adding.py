@@ -24,7 +24,7 @@ from reeld.store import going_back, history, positions, values
 from reeld.store.store import Store
 
 _NOTHING: Mapping[str, Any] = {}
-# So many references are looked up at once, 3 us each.
+# So many references and values are looked up at once, 3 us each.
 _FEW = 32
 
 
@@ -105,11 +105,11 @@ def put_plain(store: Store, stage: Stage, added: Addition, command: int | None =
         NotInMemory: something has to be looked for in the log; nothing was staged.
         ReelError: it cannot be added there; nothing was staged.
     """
-    require_usual(store, stage, added)
+    require_as_expected(store, stage, added)
     return added.complete(commands.add(stage, stage.marked(added.rows), added.altered, command), {})
 
 
-def require_usual(store: Store, stage: Stage, added: Addition) -> None:
+def require_as_expected(store: Store, stage: Stage, added: Addition) -> None:
     """Require that the values are those that a plain addition expects, and that none of its references is known.
 
     Args:

@@ -39,7 +39,7 @@ def write_addition(
 
     def stage_rows(stage: Stage) -> Reply | bytes:
         if added.is_reply_usual:
-            adding.require_usual(store, stage, added)
+            adding.require_as_expected(store, stage, added)
             reply: Reply | bytes = commands.add_packed(stage, stage.marked(added.rows), added.altered)
         else:
             reply = adding.put_plain(store, stage, added)
