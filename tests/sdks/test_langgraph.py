@@ -31,6 +31,7 @@ from langchain_core import messages as lc
 from langchain_core.messages.modifier import RemoveMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, StateGraph
@@ -408,6 +409,28 @@ def test_branches(saver: ReelSaver, new: Callable[..., ReelSaver], client: Clien
     again = other.invoke({"messages": [lc.HumanMessage("four")]}, back.config)
     assert 8 == len(again["messages"])
     assert again["messages"] == other.get_state(config_of(thread)).values["messages"]
+
+
+@pytest.mark.parametrize("is_in_memory", [True, False])
+def test_a_branch_from_before_the_first_word(
+    new: Callable[..., ReelSaver], client: Client, thread: str, *, is_in_memory: bool
+) -> None:
+    """A state that is changed before anything was said has no messages, as with the vendor's own saver."""
+    config = config_of(thread)
+    shown = []
+    for saver in (InMemorySaver(), live := new()):
+        graph = chat(echo, saver)
+        graph.invoke({"messages": [lc.HumanMessage("one")]}, config)
+        oldest = [*graph.get_state_history(config)][-1]
+        graph.update_state(oldest.config, {"notes": ["other"]}, as_node=START)
+        if saver is live and not is_in_memory:
+            graph = chat(echo, new())
+        seen = [graph.get_state(config).values]
+        graph.invoke({"messages": [lc.HumanMessage("two")]}, config)
+        seen.append(graph.get_state(config).values)
+        shown.append([([m.text for m in each.get("messages", [])], each["notes"]) for each in seen])
+    assert shown[0] == shown[1] == [([], ["other"]), (["two", "You said: two"], ["other", "asked"])]
+    assert ["two", "You said: two"] == [m["content"][0]["text"] for m in client.messages(f"langgraph/{thread}").messages]
 
 
 def test_messages_that_are_replaced(saver: ReelSaver, client: Client, thread: str) -> None:

@@ -145,8 +145,12 @@ class Writer:
                 text = values.dump(self._serde, value)
                 if not (outlives and thread.deleted.has_value(text)):
                     _store(thread, data, channel, text, parent)
-        # A run from an older checkpoint abandons the messages after it.
-        is_newest = parent is not None and parent is self.reader.latest(thread, parent.space)
+        # A run from an older checkpoint abandons the messages after it; all of them, if it has had none so far.
+        newest = self.reader.latest(thread, data["ns"])
+        is_newest = parent is not None and parent is newest
+        is_silent = not data["ns"] and "messages" not in data
+        if is_silent and not is_newest and newest is not None and "messages" in newest.data:
+            difference = self._conversations.difference(thread, ())
         data |= thread.copied.said_of(data)
         data = {**self.logs.in_parts(thread, data, sent)}
         self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
