@@ -24,6 +24,7 @@ from tests.daemon import Daemon, short_directory
 framework = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed")
 
 from pydantic_ai import messages as m  # noqa: E402 - these need what may not be installed
+from pydantic_ai.capabilities import ProcessHistory  # noqa: E402
 from pydantic_ai.conversation import Conversation  # noqa: E402
 from pydantic_ai.conversation_store import (  # noqa: E402
     ConversationConflict,
@@ -257,6 +258,37 @@ def test_a_streaming_run(store: ReelConversationStore, name: str) -> None:
     with pytest.raises(ConversationConflict):
         run(store.save(late))
     assert 4 == len(run(store.load(name)).messages)
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_streaming_run_that_sends_less(store: ReelConversationStore, name: str, *, is_cut: bool) -> None:
+    """What a run joins or leaves out of the history stays as it is stored, as if the run was no streaming one."""
+
+    def cut(messages: list[Any]) -> list[Any]:
+        return messages[-2:] if is_cut else messages
+
+    agent = framework.Agent(TestModel(custom_output_text="two words"), capabilities=[ProcessHistory(cut)])
+    calls = [m.ToolCallPart("look", {}, "c1"), m.ToolCallPart("remove", {}, "c2")]
+    results = [m.ModelRequest([m.ToolReturnPart(each.tool_name, "x", each.tool_call_id)]) for each in calls]
+    said = [m.ModelRequest([m.UserPromptPart("one")]), m.ModelResponse(calls), *results]
+    run(store.save(Conversation(conversation_id=name, messages=[*said, m.ModelResponse([m.TextPart("done")])])))
+    before = run(store.load(name)).messages
+
+    async def stream() -> Any:
+        async with agent.run_stream("two", conversation=await store.load(name)) as result:
+            async for _ in result.stream_text():
+                pass
+        return result
+
+    result = run(stream())
+    assert len(result.all_messages()) < 7
+    assert 2 == len(run(store.save(result)))
+    assert [] == run(store.save(result))
+    assert run(store.load(name)).messages == [*before, *result.new_messages()]
+    late = run(stream())
+    run(store.delete(name))
+    with pytest.raises(ConversationConflict):
+        run(store.save(late))
 
 
 def test_a_save_is_one_undoable_command(store: ReelConversationStore, name: str, client: Client) -> None:

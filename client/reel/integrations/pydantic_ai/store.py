@@ -46,10 +46,6 @@ class _Saved(NamedTuple):
     size: int
     last: list[Any]
 
-    def is_end_of(self, messages: Sequence[Any], ends: set[int]) -> bool:
-        """Whether it is the beginning of messages, up to one of these ends."""
-        return self.size in ends and [*messages[: self.size][-1:]] == self.last
-
 
 class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its types take minutes to read
     """A store of Pydantic AI's conversations, for ``store.load("demo")`` and ``store.save(result)``.
@@ -96,7 +92,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
             UserError: the stream has not ended, or was cancelled.
         """
         if isinstance(conversation, StreamedRunResult):
-            conversation = self._streamed(conversation.result, len(conversation.new_messages()))
+            conversation = await self._streamed(conversation.result, len(conversation.new_messages()))
         made = conversation if isinstance(conversation, Conversation) else conversation.conversation
         before = self._saving.set(made.revision)
         try:
@@ -117,7 +113,7 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         noted = _Saved(conversation.revision, len(conversation.messages), [*conversation.messages[-1:]])
         self._saved[conversation.conversation_id] = noted
 
-    def _streamed(self, result: Any, added: int) -> Conversation:
+    async def _streamed(self, result: Any, added: int) -> Conversation:
         """Return the conversation of a streaming run, which the framework does not tell what it was loaded as.
 
         Args:
@@ -127,8 +123,15 @@ class ReelConversationStore(ConversationStore):  # type: ignore[misc]  # its typ
         made: Conversation = result.conversation
         saved = self._saved.get(made.conversation_id)
         # If it was loaded or saved again meanwhile, the run knows less than what is there: a conflict.
-        if saved is not None and saved.is_end_of(made.messages, {len(made.messages) - added, len(made.messages)}):
-            made.revision, made.new_message_index = saved.revision, saved.size
+        ends = {len(made.messages) - added, len(made.messages)}
+        end = None if saved is None else next((end for end in ends if made.messages[:end][-1:] == saved.last), None)
+        if saved is None or end is None:
+            return made
+        if end != saved.size:  # the run has joined some of them, or left some out: what is stored stays
+            stored = await super().load(made.conversation_id)
+            before = [] if stored is None else stored.messages
+            made.messages[:end], end = before, len(before)
+        made.revision, made.new_message_index = saved.revision, end
         return made
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
