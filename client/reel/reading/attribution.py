@@ -35,14 +35,7 @@ def speaker_of(message: Message) -> str:
     if message["role"] == "tool":
         return ""
     fields = _fields(message)
-    name = next((name for key in _AUTHORS if type(name := fields.get(key)) is str and name), "")
-    if name[:1] == "@":
-        from reel.said.item_forms import item_from, texts_of  # noqa: PLC0415 - most names are no references
-
-        try:
-            name = str(item_from(name, texts_of([dict(message)])))
-        except ValueError:
-            return ""
+    name = _text(message, fields, _AUTHORS)
     return "" if name in _ROLES else flat(name, _LONGEST)
 
 
@@ -80,8 +73,21 @@ def answer_in(event: Event) -> Answer | None:
     fields, item = _fields(message), message["provider_metadata"][_ITEM]
     more = fields.get("response_metadata")
     places = (fields, more if type(more) is dict else {})
-    model = next((name for place in places for key in _MODELS if type(name := place.get(key)) is str and name), "")
+    model = next((name for place in places if (name := _text(message, place, _MODELS))), "")
     return Answer(tokens, model, str(item.get("check") or ""))
+
+
+def _text(message: Message, fields: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    """Return the first text that one of these fields has; empty if there is none."""
+    text = next((text for key in keys if type(text := fields.get(key)) is str and text), "")
+    if text[:1] != "@":
+        return text
+    from reel.said.item_forms import item_from, texts_of  # noqa: PLC0415 - most are no references to what was said
+
+    try:
+        return str(item_from(text, texts_of([dict(message)])))
+    except ValueError:
+        return ""
 
 
 def _fields(message: Message) -> Mapping[str, Any]:

@@ -72,13 +72,16 @@ def test_tokens(found: Any, expected: Tokens | None) -> None:
         ({"response_metadata": {"model_name": "m-1"}}, "m-1"),
         ({"model_version": "m-2", "response_metadata": 5}, "m-2"),
         ({"model_name": 5}, ""),
+        # A text that the message has as well is a reference.
+        ({"model_name": "@0"}, "hello there"),
+        ({"model_name": "@3"}, ""),
     ],
 )
 def test_what_an_answer_took(fields: Any, model: str) -> None:
     """Its tokens, and its model where a framework has that; what is damaged or says nothing is no answer."""
     form = {"class": "AIMessage", "fields": {"usage_metadata": {"input_tokens": 12}, **fields}}
-    data = {"provider_metadata": {"item": {"form": form, "check": "c1"}}, "blocks": [{"type": "text", "text": "Hi"}]}
-    event: Any = {"kind": "assistant", "content": "Hi", "data_json": json.dumps(data), "seq": 1, "time": 0}
+    data = {"provider_metadata": {"item": {"form": form, "check": "c1"}}, "blocks": [{"type": "text", "text": "hello there"}]}
+    event: Any = {"kind": "assistant", "content": "hello there", "data_json": json.dumps(data), "seq": 1, "time": 0}
     assert (Tokens(12), model, "c1") == answer_in(event)
     for other in ({"damaged": True}, {"data_json": "5"}, {"data_json": None}, {"kind": "note"}):
         changed: Any = {**event, **other}
