@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 
 pytest.importorskip("strands", reason="strands-agents is not installed")
 
-from strands import Agent, tool
+from strands import Agent, hooks, tool
 from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
 from strands.hooks import MessageAddedEvent
 from strands.session.repository_session_manager import RepositorySessionManager
@@ -211,6 +211,30 @@ def test_what_is_no_longer_sent(daemon: Daemon, client: Client, session: str) ->
         client.add(name_of(session), [reel.text("user", "We counted to three."), *kept], from_=begin)
 
         assert ["We counted to three.", "a3", "q4", "a4"] == texts(agent_of(daemon, session, **window))
+
+
+class Approval(hooks.HookProvider):  # type: ignore[misc]  # the framework's types are not read
+    """Asks a person before each call."""
+
+    def register_hooks(self, registry: Any, **_more: Any) -> None:
+        """Ask before a call."""
+        registry.add_callback(hooks.BeforeToolCallEvent, lambda event: event.interrupt("approval", reason="May I?"))
+
+
+@pytest.mark.skipif(not hasattr(hooks, "BeforeToolCallEvent"), reason="this version has no interrupts")
+def test_an_interrupt_that_is_taken_back(daemon: Daemon, client: Client, session: str) -> None:
+    """Who takes back the turn that waits for a person takes back its question, too; a redo brings both back."""
+    asking: Json = {"hooks": [Approval()]}
+    agent_of(daemon, session, words("Hello."), **asking)("Hi.")
+    asked = agent_of(daemon, session, [CALL], **asking)("What is this?")
+    answer = [{"interruptResponse": {"interruptId": asked.interrupts[0].id, "response": "yes"}}]
+
+    client.undo_turn(name_of(session))
+    client.clone(name_of(session), name_of(f"{session}-other"))
+    assert "end_turn" == agent_of(daemon, f"{session}-other", words("Bye."), **asking)("Bye?").stop_reason
+    client.undo(name_of(session))
+    assert "end_turn" == agent_of(daemon, session, words("Done."), **asking)(answer).stop_reason
+    assert "end_turn" == agent_of(daemon, session, words("Bye."), **asking)("Bye?").stop_reason
 
 
 def left_out(client: Client, session: str) -> int:

@@ -36,7 +36,8 @@ _AGENT_TAG: Final = "strands_agent"
 _OWN: Final = "strands:"
 _SESSION: Final = f"{_OWN}session"
 _MULTI_AGENT: Final = f"{_OWN}multi_agent:"
-_AGENT: Final = f"{_OWN}agent"
+# What the framework keeps of an agent.
+RECORD: Final = f"{_OWN}agent"
 # The keys of the state that cannot be keys here, and their values.
 _OTHERS: Final = f"{_OWN}others"
 # The protocol's limit for a key, in characters.
@@ -105,7 +106,7 @@ def read_agent(client: Client, name: str) -> SessionAgent | None:
         values = values_of(client, name)
     except NotFound:
         return None
-    record = values.get(_AGENT)
+    record = values.get(RECORD)
     if not isinstance(record, dict):
         return None
     own = {key: value for key, value in values.items() if not key.startswith(_OWN)}
@@ -146,14 +147,14 @@ def write_agent(
         texts = {}
     record = given.to_dict()
     state_of_agent = record.pop("state")
-    made = json.loads(texts.get(_AGENT, "null"))
+    made = json.loads(texts.get(RECORD, "null"))
     if isinstance(made, dict) and not create:
         given.created_at = record["created_at"] = made.get("created_at", given.created_at)
-        if text_of({**record, "updated_at": made.get("updated_at")}) == texts[_AGENT]:
+        if text_of({**record, "updated_at": made.get("updated_at")}) == texts[RECORD]:
             record = made
-    values = {**_as_values(state_of_agent), _AGENT: record}
+    values = {**_as_values(state_of_agent), RECORD: record}
     changes = _changes(texts, {key: text_of(value) for key, value in values.items()}, before)
-    if not create and [*changes] == [_AGENT] and late.hold(agent.name, record, made):
+    if not create and [*changes] == [RECORD] and late.hold(agent.name, record, made):
         return
     if not changes:
         late.drop(agent.name)
@@ -161,7 +162,7 @@ def write_agent(
     new = [no_state(key) if text is None else state(key, values[key]) for key, text in changes.items()]
     added = client.call(requests.add(agent.name, new, create=create or None, tags=agent.tags if create else None))
     stored.note(agent.name, added, changes)
-    if _AGENT in changes:
+    if RECORD in changes:
         late.end(agent.name, added.head)  # it is the last of the values
     else:
         late.drop(agent.name)
@@ -190,7 +191,7 @@ def add_message(client: Client, name: str, adding: Call[AddedItems], stored: Kno
             # message cannot be added by itself either, and the error is to be about that alone.
             pass
         else:
-            stored.note(name, added, {_AGENT: text_of(waiting.record)})
+            stored.note(name, added, {RECORD: text_of(waiting.record)})
             late.end(name, of_record.first)
             return
     stored.note(name, client.call(adding), {})
@@ -208,7 +209,7 @@ def store_late(client: Client, name: str, late: LateRecords) -> None:
 
 def _late(name: str, waiting: LateRecord) -> Call[Added]:
     """Return the command that stores what is late, unless another program has stored a record since."""
-    return requests.add(name, [state(_AGENT, waiting.record, if_seq=waiting.replaces)])
+    return requests.add(name, [state(RECORD, waiting.record, if_seq=waiting.replaces)])
 
 
 def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[str, str] | None) -> _Changes:
@@ -216,7 +217,7 @@ def _changes(stored: Mapping[str, str], new: Mapping[str, str], before: Mapping[
     if before is None:
         before = {key: text for key, text in stored.items() if _is_of_state(key)}
     gone = dict.fromkeys(key for key in before if key not in new and key in stored)
-    changed = {key: text for key, text in new.items() if key == _AGENT or before.get(key) != text}
+    changed = {key: text for key, text in new.items() if key == RECORD or before.get(key) != text}
     return {**gone, **{key: text for key, text in changed.items() if stored.get(key) != text}}
 
 

@@ -23,7 +23,7 @@ from reel import requests
 from reel.base.errors import Conflict, InvalidMessage, InvalidParams, NotFound, TooLarge
 from reel.integrations.naming import Named, named
 from reel.integrations.newest import Newest
-from reel.integrations.strands_agents import agents, window
+from reel.integrations.strands_agents import agents, interrupts, window
 from reel.integrations.strands_agents.agents import Place
 from reel.integrations.strands_agents.blocks import Json, messages_of
 from reel.integrations.strands_agents.entries import FORMAT, Conversation, Entry, Numbered, conversation, numbered
@@ -108,7 +108,8 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
         """Return an agent in a session, or ``None`` if the framework has stored none.
 
-        If others have gone back to before what its window leaves out, the window leaves out nothing.
+        If others have gone back to before what its window leaves out, the window leaves out nothing; if to before what
+        interrupted it, it is not interrupted.
         """
         del kwargs
         name = self._place.agent(session_id, agent_id).name
@@ -118,6 +119,7 @@ class ReelSessionRepository(SessionRepository):  # type: ignore[misc]  # the fra
             found = agents.read_agent(client, name)
             if found is not None:
                 window.begin_again(client, name, found)
+                interrupts.end_if_taken_back(client, name, agents.RECORD, found)
             return found
 
         found = self._run(read)
