@@ -430,7 +430,8 @@ def test_a_branch_from_before_the_first_word(
         seen.append(graph.get_state(config).values)
         shown.append([([m.text for m in each.get("messages", [])], each["notes"]) for each in seen])
     assert shown[0] == shown[1] == [([], ["other"]), (["two", "You said: two"], ["other", "asked"])]
-    assert ["two", "You said: two"] == [m["content"][0]["text"] for m in client.messages(f"langgraph/{thread}").messages]
+    found: Any = client.messages(f"langgraph/{thread}").messages
+    assert ["two", "You said: two"] == [each["content"][0]["text"] for each in found]
 
 
 def test_messages_that_are_replaced(saver: ReelSaver, client: Client, thread: str) -> None:

@@ -207,6 +207,48 @@ def test_what_is_no_way_back(new: Callable[[], Any], client: Client, name: str, 
         assert ([], *values) == shape(reader.get_state(config))
 
 
+def forgetful(saver: Any) -> Any:
+    """Return a graph that removes the oldest messages before it answers, and after that."""
+
+    def trim(state: State) -> dict[str, Any]:
+        long = len(state["messages"]) > 3
+        return {"messages": [RemoveMessage(id=message.id) for message in state["messages"][:2]] if long else []}
+
+    builder = StateGraph(State)
+    builder.add_node("before", trim)
+    builder.add_node("model", model)
+    builder.add_node("after", trim)
+    builder.add_edge(START, "before")
+    builder.add_edge("before", "model")
+    builder.add_edge("model", "after")
+    return builder.compile(checkpointer=saver)
+
+
+def test_turns_in_which_messages_were_removed(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A turn that is taken back brings back what its steps, or its question, have removed."""
+    saver = ReelSaver(socket=daemon.socket)
+    vendor, live = forgetful(InMemorySaver()), forgetful(saver)
+    expected = []
+    for number in range(6):
+        for each in (vendor, live):
+            said: list[Any] = [HumanMessage(f"question {number}")]
+            if number == 5:
+                said.insert(0, RemoveMessage(id=each.get_state(config).values["messages"][0].id))
+            state = states(each, config)
+            each.invoke({"messages": said}, config)
+        expected.append(state[:1])
+    whole = states(live, config)
+    assert whole == states(vendor, config)
+
+    for before in reversed(expected):
+        client.undo_turn(name)
+        assert before == states(live, config)[:1]
+    for _ in expected:
+        client.undo(name)
+    assert whole == states(live, config)
+    saver.close()
+
+
 def test_what_the_graph_removes_itself(new: Callable[[], Any], config: Any) -> None:
     """A message that the graph removes is no way back: another process sees each step before it as well."""
     live = new()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from reel.base.light_typing import TYPE_CHECKING
+from reel.reading.approvals import step_of
 from reel.said.messages import COMPACTED
 
 if TYPE_CHECKING:
@@ -44,6 +45,32 @@ def beginning(question: Sequence[Message], events: Iterable[Event]) -> int:
     found = [commands.get((message["seq"], message["time"])) for message in question]
     together = [*takewhile(lambda command: command is not None and command == found[0], found)]
     return question[max(len(together), 1) - 1]["seq"]
+
+
+def put_by_graph(question: Message, events: Sequence[Event]) -> int | None:
+    """Return the command that added a question, if it has the state of a graph as well; ``None`` if it has none.
+
+    Args:
+        question: the question.
+        events: the log from the first message on that was added with it.
+    """
+    key = (question["seq"], question["time"])
+    added = next((event for event in events if (event["seq"], event["time"]) == key), None)
+    if added is None:
+        return None
+    together = (event for event in events if (event["agent"], event["command"]) == (added["agent"], added["command"]))
+    return added["command"] if any(step_of(event)[0] for event in together) else None
+
+
+def is_said_again(one: Message, other: Message) -> bool:
+    """Whether two messages are one that a framework has stored twice: what it has of them is equal, ids as well."""
+    return _said(one) == _said(other)
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    item = message["provider_metadata"].get("item")
+    own = {key: value for key, value in item.items() if key != "copies"} if isinstance(item, dict) else None
+    return message["role"], message["content"], own
 
 
 def _is_question(message: Message) -> bool:

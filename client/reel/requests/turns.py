@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from reel import replies
 from reel.base.errors import NothingToUndo
-from reel.base.light_typing import TYPE_CHECKING
+from reel.base.light_typing import TYPE_CHECKING, NamedTuple
 from reel.requests.calls import Call, in_steps, read_pages
-from reel.requests.commands import add
+from reel.requests.commands import add, restore
 from reel.requests.queries import history, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from typing import Any
 
-    from reel.replies import Added, Hello, HistoryPage, MessagesPage
+    from reel.replies import Added, Hello, HistoryPage, MessagesPage, Moved
+    from reel.said.messages import Message
 
 # How many of the newest messages are read first, and the factor of each further attempt: most turns are short.
 _FIRST = 32
 _MORE = 8
 # The daemon returns at most so many of the newest messages; if these are not enough, all messages are read.
 _MOST = 10_000
+# How many events after a question are looked at for the state of a graph that was put with it.
+_NEAR = 1_000
 
 
 def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndone]:
@@ -37,28 +40,96 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndo
     """
 
     def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, replies.TurnUndone]:
-        from reel.reading.turns import beginning, newest_question  # noqa: PLC0415 - most clients take no turn back
-
-        count = _FIRST
-        while True:
-            pages: list[MessagesPage] = []
-            yield from read_pages(messages(agent, last=count if count <= _MOST else None), pages.append)
-            found = [message for page in pages for message in page.messages]
-            question = newest_question(found)
-            if len(found) < count or count > _MOST or (question and question[-1] is not found[0]):
-                break
-            count *= _MORE
-        if not question:
+        turn = yield from _newest(agent)
+        if turn is None:
             raise NothingToUndo("the conversation has no question to take back; undo takes back the newest command")
-        uid, head, first = pages[0].agent, pages[0].head, question[0]["seq"]
-        if len(question) > 1:
-            logs: list[HistoryPage] = []
-            around = history(uid, since=question[-1]["seq"] - 1, before=first + 1, inherited=True)
-            yield from read_pages(around, logs.append)
-            first = beginning(question, [event for page in logs for event in page.events])
-        added: Added = yield add(uid, [], from_=first, if_seq=head if if_seq is None else if_seq)
+        expected = turn.head if if_seq is None else if_seq
+        at = yield from _before_steps(turn)
+        done: Added | Moved
+        if at is None:
+            done = added = yield add(turn.agent, [], from_=turn.first, if_seq=expected)
+            dropped = added.dropped
+        else:
+            done = yield restore(turn.agent, at, if_seq=expected)
+            dropped = turn.size
         return replies.TurnUndone(
-            added.agent, added.head, added.command, added.time, first, added.dropped, head, added.repeated
+            done.agent, done.head, done.command, done.time, turn.first, dropped, turn.head, done.repeated
         )
 
     return in_steps("undo_turn", steps)
+
+
+class _Turn(NamedTuple):
+    """The newest turn of a conversation at some point.
+
+    Args:
+        agent: the id of the agent.
+        head: its head.
+        question: the message in which a person says something.
+        first: the seq of the first message that was added together with it.
+        before: the message before that one, if there is any.
+        size: how many messages the turn has.
+    """
+
+    agent: str
+    head: int
+    question: Message
+    first: int
+    before: Message | None
+    size: int
+
+    def is_behind(self, command: int) -> bool:
+        """Whether a command has added a message before it."""
+        return self.before is not None and self.before["seq"] > command
+
+
+def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Turn | None]:
+    """Return the newest turn of a conversation, now or at a seq; ``None`` if nobody has asked anything."""
+    from reel.reading.turns import beginning, newest_question  # noqa: PLC0415 - most clients take no turn back
+
+    count = _FIRST
+    while True:
+        pages: list[MessagesPage] = []
+        yield from read_pages(messages(agent, last=count if count <= _MOST else None, at=at), pages.append)
+        found = [message for page in pages for message in page.messages]
+        question = newest_question(found)
+        if len(found) < count or count > _MOST or (question and question[-1] is not found[0]):
+            break
+        count *= _MORE
+    if not question:
+        return None
+    uid, first = pages[0].agent, question[0]["seq"]
+    if len(question) > 1:
+        logs: list[HistoryPage] = []
+        around = history(uid, since=question[-1]["seq"] - 1, before=first + 1, inherited=True)
+        yield from read_pages(around, logs.append)
+        first = beginning(question, [event for page in logs for event in page.events])
+    index = next(index for index, message in enumerate(found) if message["seq"] == first)
+    before = found[index - 1] if index else None
+    return _Turn(uid, pages[0].head, question[0], first, before, len(found) - index)
+
+
+def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
+    """Return the seq at which a turn had not begun, if a step of a graph has put its question there once more.
+
+    A graph that removes messages puts what stays of the conversation anew, in one command with its state after that
+    step. What is before the question is no earlier state of the graph then. ``None`` if there is no such step.
+    """
+    from reel.reading.turns import is_said_again, put_by_graph  # noqa: PLC0415 - as above
+
+    at = None
+    newest: _Turn | None = turn
+    while newest is not None:
+        after: HistoryPage = yield history(turn.agent, since=newest.first - 1, limit=_NEAR, inherited=True)
+        command = put_by_graph(newest.question, after.events)
+        if command is None:
+            return at
+        begun: HistoryPage = yield history(turn.agent, since=command - 1, limit=1, inherited=True)
+        is_anew = begun.events[0]["kind"] == "rewind"
+        earlier = (yield from _newest(turn.agent, command - 1)) if is_anew else None
+        is_again = earlier is not None and is_said_again(newest.question, earlier.question)
+        if at is None and not is_again and not (is_anew and newest.is_behind(command)):
+            return None  # as usual, or the first message of a branch
+        at = command - 1
+        newest = earlier if is_again else None
+    return at

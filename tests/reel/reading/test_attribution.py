@@ -80,7 +80,10 @@ def test_tokens(found: Any, expected: Tokens | None) -> None:
 def test_what_an_answer_took(fields: Any, model: str) -> None:
     """Its tokens, and its model where a framework has that; what is damaged or says nothing is no answer."""
     form = {"class": "AIMessage", "fields": {"usage_metadata": {"input_tokens": 12}, **fields}}
-    data = {"provider_metadata": {"item": {"form": form, "check": "c1"}}, "blocks": [{"type": "text", "text": "hello there"}]}
+    data = {
+        "provider_metadata": {"item": {"form": form, "check": "c1"}},
+        "blocks": [{"type": "text", "text": "hello there"}],
+    }
     event: Any = {"kind": "assistant", "content": "hello there", "data_json": json.dumps(data), "seq": 1, "time": 0}
     assert (Tokens(12), model, "c1") == answer_in(event)
     for other in ({"damaged": True}, {"data_json": "5"}, {"data_json": None}, {"kind": "note"}):

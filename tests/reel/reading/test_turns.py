@@ -1,11 +1,12 @@
 """Where the newest turn of a conversation begins, and what is taken back with it."""
 
+import json
 from typing import Any
 
 import pytest
 
 from reel.base.errors import Conflict, NothingToUndo
-from reel.reading.turns import beginning, newest_question
+from reel.reading.turns import beginning, is_said_again, newest_question, put_by_graph
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Awaited, runner
@@ -71,6 +72,37 @@ def test_a_message_that_is_not_in_the_log() -> None:
     question = newest_question(conversation("uu"))
     log: list[Any] = [{"agent": "a", "seq": seq, "time": 7, "command": 1} for seq in (1, 2)]
     assert 2 == beginning(question, log)
+
+
+@pytest.mark.parametrize(
+    ("data", "command"),
+    [({"langgraph": {"put": "1f", "ns": ""}}, 4), ({"langgraph": {"to": "1f"}}, None), ({"name": "undo"}, None)],
+)
+def test_what_a_graph_has_put(data: Any, command: int | None) -> None:
+    """The command that added a question has the state of a graph, or it has not; a clone brought the question."""
+    (question,) = conversation("u")
+    said = {"agent": "a", "seq": 1, "time": 5, "command": 4, "kind": "user", "data_json": None}
+    log: list[Any] = [said, {**said, "seq": 2, "kind": "command", "data_json": json.dumps(data)}]
+    assert command == put_by_graph(question, log)
+    other: Any = {**question, "time": 7}
+    assert put_by_graph(other, log) is None
+    log[1]["command"] = 6
+    assert put_by_graph(question, log) is None
+
+
+def test_a_question_that_is_said_again() -> None:
+    """A framework that stores a message twice has the same id for it; what it copies does not matter."""
+    (question,) = conversation("u")
+    stored: list[Any] = [
+        {**question, "provider_metadata": {"item": {"form": {"id": name}, "copies": copies}}}
+        for name, copies in (("i", [1]), ("i", [2]), ("j", [1]))
+    ]
+    first, second, third = stored
+    assert is_said_again(first, second)
+    assert not is_said_again(first, third)
+    assert not is_said_again(first, question)
+    later: Any = {**question, "seq": 9}
+    assert is_said_again(question, later)
 
 
 @pytest.fixture
