@@ -15,7 +15,7 @@ pytest.importorskip("langgraph.checkpoint.base", reason="langgraph is not instal
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.types import Command, interrupt
 
 from reel.integrations.langgraph import ReelSaver
@@ -246,6 +246,34 @@ def test_turns_in_which_messages_were_removed(daemon: Daemon, client: Client, na
     for _ in expected:
         client.undo(name)
     assert whole == states(live, config)
+    saver.close()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_turns_that_were_summed_up(daemon: Daemon, client: Client, name: str, config: Any, kept: int) -> None:
+    """A turn whose question LangChain has summed up is taken back, too: what was summed up is there again."""
+
+    def sum_up(state: State) -> dict[str, Any]:
+        if len(said := state["messages"]) < 5:
+            return {}
+        summary = HumanMessage(f"summary of {len(said)}", additional_kwargs={"lc_source": "summarization"})
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), summary, *said[len(said) - kept :]]}
+
+    builder = StateGraph(State)
+    builder.add_node("sum_up", sum_up)
+    builder.add_node("model", model)
+    builder.add_edge(START, "sum_up")
+    builder.add_edge("sum_up", "model")
+    saver = ReelSaver(socket=daemon.socket)
+    live = builder.compile(checkpointer=saver)
+    expected = []
+    for number in range(6):
+        expected.append(states(live, config)[:1])
+        turns(live, config, f"question {number}")
+
+    for before in reversed(expected):
+        client.undo_turn(name)
+        assert before == states(live, config)[:1]
     saver.close()
 
 

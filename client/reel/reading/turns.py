@@ -33,6 +33,11 @@ def newest_question(messages: Sequence[Message]) -> Sequence[Message]:
     return [*takewhile(lambda message: message["role"] == "user" and not _is_summary(message), messages[asked::-1])]
 
 
+def newest_summary(messages: Sequence[Message]) -> Message | None:
+    """Return the newest message that stands for what was said before it; ``None`` if there is none."""
+    return next((message for message in reversed(messages) if _is_summary(message)), None)
+
+
 def beginning(question: Sequence[Message], events: Iterable[Event]) -> int:
     """Return the seq of the first message that was added together with a question.
 

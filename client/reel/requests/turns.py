@@ -41,10 +41,10 @@ def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndo
 
     def steps(_: Callable[[], Hello | None]) -> Generator[Call[Any], Any, replies.TurnUndone]:
         turn = yield from _newest(agent)
-        if turn is None:
+        at = None if turn is None else (yield from _before_steps(turn))
+        if turn is None or (turn.is_summary and at is None):
             raise NothingToUndo("the conversation has no question to take back; undo takes back the newest command")
         expected = turn.head if if_seq is None else if_seq
-        at = yield from _before_steps(turn)
         done: Added | Moved
         if at is None:
             done = added = yield add(turn.agent, [], from_=turn.first, if_seq=expected)
@@ -69,6 +69,7 @@ class _Turn(NamedTuple):
         first: the seq of the first message that was added together with it.
         before: the message before that one, if there is any.
         size: how many messages the turn has.
+        is_summary: whether a summary stands where the question was.
     """
 
     agent: str
@@ -77,6 +78,7 @@ class _Turn(NamedTuple):
     first: int
     before: Message | None
     size: int
+    is_summary: bool
 
     def is_behind(self, command: int) -> bool:
         """Whether a command has added a message before it."""
@@ -84,8 +86,15 @@ class _Turn(NamedTuple):
 
 
 def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Turn | None]:
-    """Return the newest turn of a conversation, now or at a seq; ``None`` if nobody has asked anything."""
-    from reel.reading.turns import beginning, newest_question  # noqa: PLC0415 - most clients take no turn back
+    """Return the newest turn of a conversation, now or at a seq; ``None`` if nobody has asked anything.
+
+    If a summary has replaced the question, it is the summary.
+    """
+    from reel.reading.turns import (  # noqa: PLC0415 - most clients take no turn back
+        beginning,
+        newest_question,
+        newest_summary,
+    )
 
     count = _FIRST
     while True:
@@ -96,6 +105,9 @@ def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Tur
         if len(found) < count or count > _MOST or (question and question[-1] is not found[0]):
             break
         count *= _MORE
+    summary = None if question else newest_summary(found)
+    if summary is not None:
+        question = [summary]
     if not question:
         return None
     uid, first = pages[0].agent, question[0]["seq"]
@@ -106,7 +118,7 @@ def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Tur
         first = beginning(question, [event for page in logs for event in page.events])
     index = next(index for index, message in enumerate(found) if message["seq"] == first)
     before = found[index - 1] if index else None
-    return _Turn(uid, pages[0].head, question[0], first, before, len(found) - index)
+    return _Turn(uid, pages[0].head, question[0], first, before, len(found) - index, summary is not None)
 
 
 def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
@@ -127,7 +139,7 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
         begun: HistoryPage = yield history(turn.agent, since=command - 1, limit=1, inherited=True)
         is_anew = begun.events[0]["kind"] == "rewind"
         earlier = (yield from _newest(turn.agent, command - 1)) if is_anew else None
-        is_again = earlier is not None and is_said_again(newest.question, earlier.question)
+        is_again = earlier is not None and (newest.is_summary or is_said_again(newest.question, earlier.question))
         if at is None and not is_again and not (is_anew and newest.is_behind(command)):
             return None  # as usual, or the first message of a branch
         at = command - 1

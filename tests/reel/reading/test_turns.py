@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, NothingToUndo
-from reel.reading.turns import beginning, is_said_again, newest_question, put_by_graph
+from reel.reading.turns import beginning, is_said_again, newest_question, newest_summary, put_by_graph
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Awaited, runner
@@ -55,6 +55,13 @@ def conversation(letters: str) -> list[Any]:
 def test_the_newest_question(letters: str, question: list[int]) -> None:
     """It is the newest message in which a person says something; those of the user's before it are candidates."""
     assert question == [message["seq"] for message in newest_question(conversation(letters))]
+
+
+@pytest.mark.parametrize(("letters", "seq"), [("sa", 1), ("ssa", 2), ("ua", None)])
+def test_the_newest_summary(letters: str, seq: int | None) -> None:
+    """It stands for what was said before it."""
+    found = newest_summary(conversation(letters))
+    assert seq == (found and found["seq"])
 
 
 @pytest.mark.parametrize(("commands", "first"), [([1, 1, 1], 1), ([1, 2, 2], 2), ([1, 2, 3], 3), ([1, 1, 3], 3)])

@@ -30,6 +30,7 @@ from reel.integrations.langgraph.values import NotAValue
 from reel.providers.blocks import text as text_block
 from reel.said.item_forms import COPIES, ITEM, check_of, form_of, item_from, texts_of
 from reel.said.kinds import ROLES
+from reel.said.messages import COMPACTED
 
 Json = dict[str, Any]
 
@@ -165,6 +166,8 @@ def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]
     :func:`with_copies` completes the former.
     """
     said = to_neutral(message)
+    if message.additional_kwargs.get("lc_source") == "summarization":  # by LangChain's SummarizationMiddleware
+        said = {**said, "provider_metadata": {**said["provider_metadata"], COMPACTED: True}}
     item, kept = _item_of(serde, message)
     form = form_of(item, texts_of([said]))
     metadata = {"format": FORMAT, "check": check_of([said], form), "form_json": values.to_json(form)}
