@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,7 +26,9 @@ from openhands.sdk.conversation.state import ConversationExecutionStatus
 from openhands.sdk.event import Event, MessageEvent
 from openhands.sdk.io import InMemoryFileStore
 from openhands.sdk.llm import Message, MessageToolCall, TextContent
+from openhands.sdk.security.confirmation_policy import AlwaysConfirm
 from openhands.sdk.testing import TestLLM
+from openhands.sdk.tool import Action, Observation, Tool, ToolDefinition, register_tool
 
 from reel.integrations.openhands_sdk import ReelConversation, ReelFileStore
 from reel.integrations.openhands_sdk.state import state_of, values_of
@@ -66,9 +68,31 @@ def thinks(call_id: str, thought: str) -> Message:
     return Message(role="assistant", content=[], tool_calls=[call])
 
 
-def conversation_of(daemon: Daemon, session: UUID, directory: Path, *answers: Message) -> ReelConversation:
+class RemoveAction(Action):  # type: ignore[misc]  # the SDK's types are not read
+    """What a tool is told."""
+
+
+class RemoveObservation(Observation):  # type: ignore[misc]
+    """What it would say."""
+
+
+class Remove(ToolDefinition):  # type: ignore[misc]
+    """A tool that a person has to confirm; it is never run."""
+
+    @classmethod
+    def create(cls, *_args: Any, **_more: Any) -> list[Any]:
+        """Return the tool."""
+        return [cls(description="Remove it.", action_type=RemoveAction, observation_type=RemoveObservation)]
+
+
+register_tool("remove", Remove)
+
+
+def conversation_of(
+    daemon: Daemon, session: UUID, directory: Path, *answers: Message, tools: Sequence[Any] = ()
+) -> ReelConversation:
     """Return a conversation as a new process makes it."""
-    agent = Agent(llm=TestLLM.from_messages([*answers]), tools=[])
+    agent = Agent(llm=TestLLM.from_messages([*answers]), tools=[*tools])
     made = ReelConversation(agent, directory, conversation_id=session, socket=daemon.socket, visualizer=None)
     _MADE.append(made)
     return made
@@ -242,15 +266,29 @@ def test_two_processes(daemon: Daemon, session: UUID, tmp_path: Path) -> None:
 
 
 def test_an_approval(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
-    """That a call waits for a person's confirmation is a value beside the conversation, which others read."""
-    talk = conversation_of(daemon, session, tmp_path, thinks("c1", "hm"), words("done"))
-    talk.state.execution_status = ConversationExecutionStatus.WAITING_FOR_CONFIRMATION
-    call: Any = {"type": "tool_call", "id": "x1", "name": "delete", "arguments": "{}"}
-    client.add(talk.agent_name, [{"role": "assistant", "content": [call]}])
+    """That a call waits for a person's confirmation is a value beside the conversation, which others read.
 
+    Who takes back the turn ends the waiting, here and in the next process.
+    """
+    call = MessageToolCall(id="c1", name="remove", arguments="{}", origin="completion")
+    asking = Message(role="assistant", content=[], tool_calls=[call])
+
+    def new(*answers: Message) -> ReelConversation:
+        return conversation_of(daemon, session, tmp_path, *answers, tools=[Tool(name="remove")])
+
+    talk = new(asking)
+    talk.set_confirmation_policy(AlwaysConfirm())
+    talk.send_message("Remove it.")
+    talk.run()
+    waiting, idle = ConversationExecutionStatus.WAITING_FOR_CONFIRMATION, ConversationExecutionStatus.IDLE
+    assert waiting == talk.state.execution_status == new().state.execution_status
     records = client.history(talk.agent_name, kinds=KINDS, live=True).events
-    assert "delete" == asked_for([], [("x1", "delete")], records)
-    assert talk.state.execution_status == conversation_of(daemon, session, tmp_path).state.execution_status
+    assert "remove" == asked_for([], [("c1", "remove")], records)
+
+    client.undo_turn(talk.agent_name)
+    assert idle == new().state.execution_status
+    talk.refresh()
+    assert idle == talk.state.execution_status
 
 
 def test_files(store: ReelFileStore) -> None:

@@ -50,6 +50,7 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
         self._store = ReelFileStore(own, socket=socket, autostart=autostart, prefix=prefix)
         super().__init__(agent=agent, workspace=workspace, conversation_id=own, file_store=self._store, **options)
         self._seen = self._store.version
+        self._end_waiting()
 
     @property
     def agent_name(self) -> str:
@@ -95,6 +96,15 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
                 state.leaf_event_id = self._store.newest
             state.rebuild_view()
             if state.execution_status.value in _OVER:
+                state.execution_status = type(state.execution_status).IDLE
+        self._end_waiting()
+
+    def _end_waiting(self) -> None:
+        """Wait for no confirmation if others have taken back what waited for it: the state stays when they do."""
+        state = self._state
+        with state:
+            is_waiting = state.execution_status.value == "waiting_for_confirmation"
+            if is_waiting and not state.get_unmatched_actions(state.events):
                 state.execution_status = type(state.execution_status).IDLE
 
     def close(self) -> None:
