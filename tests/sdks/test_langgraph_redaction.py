@@ -205,6 +205,28 @@ def test_a_source_that_is_in_memory(
     until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
 
 
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_copies_in_the_step_that_brings_the_message(
+    saver: ReelSaver, client: Client, daemon: Daemon, thread: str, durability: Any
+) -> None:
+    """What tasks are given of a message in its own step goes with it, and the thread goes on."""
+    config: Any = {"configurable": {"thread_id": thread}}
+    name = f"langgraph/{thread}"
+    builder = StateGraph(MessagesState).add_node("each", ask)
+    builder.add_conditional_edges(START, lambda state: [Send("each", state)] * 2, ["each"])
+    live = builder.compile(checkpointer=saver)
+    for text in ("hi", f"my password is {SECRET}"):
+        live.invoke({"messages": [HumanMessage(text)]}, config, durability=durability)
+    kept = live.get_state(config)
+
+    redact_what_is_shown(client, name)
+
+    assert [] == [event["seq"] for event in client.iter_history(name) if SECRET in json.dumps(event)]
+    until(lambda: not any(SECRET.encode() in each.read_bytes() for each in Path(daemon.database).parent.glob("r.db*")))
+    assert len(kept.values["messages"]) == len(live.get_state(config).values["messages"])
+    assert len(live.invoke({"messages": [HumanMessage("third")]}, config)["messages"]) > 2
+
+
 def test_of_which_messages_a_record_has_the_content() -> None:
     """Messages that follow each other are one stretch, whatever is between them in the log; ids may be of anything."""
     copied = Copied()

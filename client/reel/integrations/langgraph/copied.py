@@ -6,6 +6,7 @@ time is stored later; it names the record itself (:func:`reel.integrations.langg
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -60,6 +61,19 @@ class Copied:
         }
         return {COPIES_OF: {"values": sent}} if sent else {}
 
+    def sent_in(self, data: Mapping[str, Any]) -> dict[str, set[str]]:
+        """Return the ids in what a checkpoint of the graph itself sends to tasks, by channels.
+
+        Some of them may be those of messages that are stored together with the checkpoint (:func:`with_new`).
+        """
+        if data["ns"] or INPUT in data["values"]:
+            return {}
+        return {
+            channel: {json.loads(each) for each in _ID.findall(text)}
+            for channel, text in data["values"].items()
+            if channel in OF_THE_FRAMEWORK
+        }
+
     def _stretches_in(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the messages that serialized values have: the first and the last seq of each stretch of them."""
         ids = {each for text in texts for each in _ID.findall(text)}
@@ -72,3 +86,19 @@ class Copied:
             else:
                 made.append([seq, seq])
         return made
+
+
+def with_new(data: Mapping[str, Any], sent: Mapping[str, Iterable[str]], seqs: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return a checkpoint that says as well which messages of its own command it sends to tasks.
+
+    Args:
+        data: the content of its record.
+        sent: the ids in what it sends, by channels.
+        seqs: the seqs that new messages get, by their ids.
+    """
+    found = {channel: sorted(seqs[each] for each in ids if each in seqs) for channel, ids in sent.items()}
+    if not any(found.values()):
+        return data
+    known = data.get(COPIES_OF, {"values": {}})["values"]
+    there = {channel: [*known.get(channel, ()), *([seq, seq] for seq in new)] for channel, new in found.items() if new}
+    return {**data, COPIES_OF: {"values": {**known, **there}}}

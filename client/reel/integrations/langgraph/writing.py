@@ -23,6 +23,7 @@ from reel.integrations.awaiting import give_way
 from reel.integrations.langgraph import messages, values
 from reel.integrations.langgraph.checkpoints import Reader, config_of, where
 from reel.integrations.langgraph.conversations import Difference
+from reel.integrations.langgraph.copied import with_new
 from reel.integrations.langgraph.deleted import SHORT
 from reel.integrations.langgraph.logs import PAGE, Logs, Sent
 from reel.integrations.langgraph.parts import parts_of
@@ -152,13 +153,22 @@ class Writer:
         if is_silent and not is_newest and newest is not None and "messages" in newest.data:
             difference = self._conversations.difference(thread, ())
         data |= thread.copied.said_of(data)
+        to_tasks = thread.copied.sent_in(data)
         data = {**self.logs.in_parts(thread, data, sent)}
-        self._commit(thread, data, difference if is_newest else difference._replace(later=()), given[difference.same :])
+        difference = difference if is_newest else difference._replace(later=())
+        self._commit(thread, data, difference, given[difference.same :], to_tasks)
         if outlives:
             thread.deleted.note((data["ns"], checkpoint["id"]))
         thread.all[data["ns"], checkpoint["id"]].versions = dict(now)
 
-    def _commit(self, thread: Thread, data: Mapping[str, Any], difference: Difference, given: Sequence[Any]) -> None:
+    def _commit(
+        self,
+        thread: Thread,
+        data: Mapping[str, Any],
+        difference: Difference,
+        given: Sequence[Any],
+        to_tasks: Mapping[str, set[str]],
+    ) -> None:
         """Write a checkpoint and its new messages as one command, and fold them."""
         own, begin = record(data), difference.begin
         later = [
@@ -183,6 +193,7 @@ class Writer:
             each.name(thread.copied)
         try:
             said = _named(thread, data, last, waiting, is_replaced=from_ is not None)
+            told, own = _sending(thread, data, to_tasks, last, len(waiting) + (from_ is not None))
             records = [*(each.record for each in waiting), *said, own, *later]
             added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
         except (Conflict, NotFound):
@@ -192,6 +203,7 @@ class Writer:
                 raise
             self.logs.say_queued(thread)  # one of these may be the cause
             waiting = []
+            told, own = _sending(thread, data, to_tasks, last, from_ is not None)
             records = [*_named(thread, data, last), own, *later]
             added = self.logs.add(thread, records, from_=from_, if_seq=thread.head)
         is_unread = begin is not None and begin.place not in thread.nodes  # in a log that was not read
@@ -210,7 +222,7 @@ class Writer:
             node = Node((added.agent, number), added.command, {"kind": _KINDS[message["role"]]})
             node.kept = [kept]
             thread.append(node)
-        thread.take(added.head, added.command, data)
+        thread.take(added.head, added.command, told)
 
     def _parts(self, new: Sequence[Stored], others: Sequence[Mapping[str, Any]]) -> list[list[Stored]]:
         """Split messages into as few parts as fit into requests; the last one leaves room for other records.
@@ -248,6 +260,23 @@ def _store(thread: Thread, data: dict[str, Any], channel: str, text: str, parent
         data["values"][channel] = text
     else:
         data.setdefault("more", {})[channel] = [before[0].seq, rest]
+
+
+def _sending(
+    thread: Thread, data: Mapping[str, Any], to_tasks: Mapping[str, set[str]], new: Sequence[Stored], before: int
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return a checkpoint that names the new messages that it sends to tasks, and its record.
+
+    Args:
+        thread: the thread.
+        data: the content of the checkpoint's record.
+        to_tasks: the ids in what it sends, by channels.
+        new: the messages.
+        before: how many events of their command come before them, but for the one with which an agent begins.
+    """
+    first = thread.head + 1 + (thread.agent is None) + before
+    found = with_new(data, to_tasks, {kept.id: seq for seq, (_, kept) in enumerate(new, first)})
+    return found, record(found)
 
 
 def _named(
