@@ -4,11 +4,15 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reel.reading.lazy_json import parsed
 from reel.reading.questions import decision_in, question_in
 from reel.reading.tokens import tokens_in
 from reel.reading.wording import flat
 from reel.said.media import media_in_short
 from reel.said.messages import Event
+
+# The keys under which the blocks of providers and frameworks say of what kind they are.
+_KINDS = ("type", "kind")
 
 
 def gist(event: Event, name_of: Callable[[str], str] = str) -> str:
@@ -40,7 +44,7 @@ def _from_data(kind: str, text: str, name_of: Callable[[str], str]) -> str:
     if isinstance(data.get("output"), str):
         return str(data["output"])
     if isinstance(blocks := data.get("blocks"), list):
-        return "  ".join(_shown_of(blocks))
+        return "  ".join([*_shown_of(blocks)] or _named(blocks))
     given = {name: value for name, value in data.items() if value not in (None, {})}
     return ", ".join(_phrases(kind, given, name_of))
 
@@ -87,6 +91,24 @@ def _asked_of(block: dict[str, Any]) -> Iterator[str]:
         yield f"call {tool}" if question is None else question.words
     elif kind == "opaque" and isinstance(text, str) and (found := question_in(block) or decision_in(block)) is not None:
         yield found.words
+
+
+def _named(blocks: list[Any]) -> Iterator[str]:
+    """Yield what the blocks of a message are in which there is nothing to show, such as a framework's own events."""
+    for block in blocks:
+        kind, text = (block.get("type"), block.get("text")) if isinstance(block, dict) else (None, None)
+        if kind == "opaque":
+            yield _opaque(block)
+        elif isinstance(kind, str):
+            yield f"({kind}) {text}" if isinstance(text, str) and text else f"({kind})"
+
+
+def _opaque(block: dict[str, Any]) -> str:
+    """Return the kind of a provider's own block, if it says that, and whose it is."""
+    text = block.get("data_json")
+    own = parsed(text) if isinstance(text, str) else {}
+    kind = next((name for key in _KINDS if isinstance(name := own.get(key), str) and name), "block")
+    return f"({kind} of {block.get('provider', 'a provider')})"
 
 
 def _is_media(block: Any) -> bool:
