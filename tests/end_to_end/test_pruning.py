@@ -49,7 +49,7 @@ def test_a_redo_after_a_program_has_pruned(client: Client) -> None:
 
     undone = client.undo("redone")
     client.prune("redone", before=1, gone=[(undone.head - 1, undone.head - 1)])
-    with pytest.raises(InvalidParams, match=f"what a program kept beside the conversation at {undone.head - 1} was"):
+    with pytest.raises(InvalidParams, match=f"what a program kept beside the conversation at #{undone.head - 1} was"):
         client.redo("redone")
 
 
@@ -61,7 +61,7 @@ def test_what_a_program_misses(client: Client) -> None:
     client.prune("kept", before=1, records=[(5, "{}")], gone=[(2, 2)])
     client.add("another", ["more"], create=True)
     for go in (lambda: client.restore("kept", 2), lambda: client.undo("kept"), lambda: client.undo_turn("kept")):
-        with pytest.raises(InvalidParams, match="what a program kept beside the conversation at 2 was pruned"):
+        with pytest.raises(InvalidParams, match="what a program kept beside the conversation at #2 was pruned"):
             go()
     assert [2, 4] == [event.seq for event in client.redact("kept", seqs=[2]).events]
     client.add("kept", ["three"])

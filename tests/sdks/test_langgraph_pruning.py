@@ -395,7 +395,7 @@ def test_a_way_back_to_what_is_gone(new: Callable[[], Any], client: Client, thre
     before, history = seen(live, config), [*client.iter_history(name)]
 
     for go in leads_back(client, name, between, "here"):
-        with pytest.raises((InvalidParams, InvalidMessage), match=r"kept beside the conversation at \d+ was pruned"):
+        with pytest.raises((InvalidParams, InvalidMessage), match=r"kept beside the conversation at #\d+ was pruned"):
             go()
         assert history == [*client.iter_history(name)]
     assert said.messages == client.messages(name, at=between).messages

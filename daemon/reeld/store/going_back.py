@@ -95,7 +95,7 @@ def require_there(connection: Connection, row: int, at: int) -> None:
     """Require that what a program had at a position of an agent's past was not pruned; see :func:`goal`."""
     if is_gone(connection, lineage(connection, row, NEWEST), at):
         raise InvalidParams(
-            f"at: what a program kept beside the conversation at {at} was pruned, and cannot be brought back;"
+            f"what a program kept beside the conversation at #{at} was pruned, and cannot be brought back;"
             " messages and replay still read what was said",
             field="at",
             seq=at,

@@ -91,7 +91,7 @@ def kept_position(connection: Connection, row: int, at: int) -> Position:
         owner, kind, content, data_json, parent = said
         if (marker := pruned_as(connection, tip, owner, kind, content, data_json)) is not None:
             raise InvalidParams(
-                f"at: what the conversation was at {at} cannot be brought back; it is {marker}", field="at", seq=at
+                f"what the conversation was at #{at} cannot be brought back; it is {marker}", field="at", seq=at
             )
         tip = parent if says_nothing(kind, content) else None
     return found

@@ -100,6 +100,8 @@ async def test_a_pruned_state_is_refused(connect: Connect, method: str) -> None:
             format_ = {"format": "openai-chat"} if method == "render" else {}
             (refused,) = await peer.ask((method, "a", {"at": at, **format_}))
             assert isinstance(refused, InvalidParams)
+            named = "at: the value of" if method == "state" else f"what the conversation was at #{at} cannot"
+            assert str(refused).startswith(f"invalid_params: {named}")
             assert "cannot be brought back; it is [pruned 2" in str(refused)
         assert [] == (await peer.call("messages", "a", {"at": 0}))["messages"]
 
@@ -322,7 +324,7 @@ async def test_back_to_before_what_was_replaced(connect: Connect) -> None:
         last = (await peer.call("messages", "a"))["messages"][-1]["seq"]
         (refused,) = await peer.ask(("add", "a", {"messages": [], "from": last}))
 
-        assert "what a program kept beside the conversation at 3" in str(refused)
+        assert "what a program kept beside the conversation at #3" in str(refused)
         assert ["one", "and again"] == await texts(peer, "a")
         await peer.call("add", "a", ["three"])
         last = (await peer.call("messages", "a"))["messages"][-1]["seq"]
