@@ -89,8 +89,11 @@ class Refresher:
         # The conversation that is being read in.
         self.at = ""
 
-    def run(self, caller: Caller) -> None:
+    def run(self, caller: Caller) -> bool:
         """Import what has changed since the last time; the first time, all that has changed since it was imported.
+
+        Returns:
+            Whether the conversation is there that the caller says is its own, if it says that.
 
         Raises:
             ReelError: the daemon went away.
@@ -112,6 +115,7 @@ class Refresher:
             sources = [each for each in self._sources(tool, roots) if self._is_wanted(tool, each, seen, caller)]
             self._import(tool, sources, seen)
         self._prints = prints  # at the end: what an import that fails has left is looked for again
+        return not caller.conversation or any(place.conversation == caller.conversation for place in seen.places())
 
     def _sources(self, tool: Tool, changed: set[str]) -> Iterator[Source]:
         """Yield the sources of a tool in its usual places, and those files of it that are elsewhere."""

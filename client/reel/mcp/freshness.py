@@ -85,9 +85,13 @@ class Freshness:
         return Settled(begins and not self._problem, problem=self._problem)
 
     async def _import(self, caller: Caller) -> None:
+        began = anyio.current_time()
         try:
-            await anyio.to_thread.run_sync(self._refresher.run, caller, abandon_on_cancel=True)
+            has_own = await anyio.to_thread.run_sync(self._refresher.run, caller, abandon_on_cancel=True)
             self._problem = ""
+            if not has_own:  # its tool may be about to write it; half of the time is enough for looking
+                now = anyio.current_time()
+                self._next = min(self._next, now + (now - began))
         except Stopped:
             pass
         except (ReelError, OSError) as error:

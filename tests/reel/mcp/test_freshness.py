@@ -14,26 +14,34 @@ from tests.reel.mcp.asking import asker
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 async def test_the_callers_own_session_is_read_in(
-    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
 ) -> None:
-    """A session that was never imported is found by the calls of its own agent, or they say that it is read in."""
+    """A session that was never imported is found by the calls of its own agent, or they say that it is read in.
+
+    If its tool writes it after the first call, it is found without waiting for the next import that is due.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    path = tmp_path / ".claude/projects/-p/fresh.jsonl"
+    fresh = f"fresh-{is_late}"
+    path = tmp_path / f".claude/projects/-p/{fresh}.jsonl"
     path.parent.mkdir(parents=True)
-    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "fresh", "cwd": "/p"}
-    path.write_text(json.dumps({**record, "message": {"role": "user", "content": "a fresh word"}}) + "\n")
-    environment = {"HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "fresh"}
-    freshness = Freshness(daemon.socket, environment)
+    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": fresh, "cwd": "/p"}
+    line = json.dumps({**record, "message": {"role": "user", "content": "a fresh word"}}) + "\n"
+    environment = {"HOME": str(tmp_path), "CLAUDE_CODE_SESSION_ID": fresh}
+    freshness = Freshness(daemon.socket, environment, interval=3600)
     async with asker(daemon, "/p", environment, freshness=freshness) as ask:
+        if is_late:
+            assert (await ask("lost")).is_error
+        path.write_text(line)
         said = await ask("lost")
         while said.is_error:
             assert "not read in yet" in said.text
             await anyio.sleep(0.01)  # between two polls
             said = await ask("lost")
-        read = await ask("read", conversation="claude-code/fresh")
+        read = await ask("read", conversation=f"claude-code/{fresh}")
 
-    assert "Nothing was taken out of claude-code/fresh" in said.text
+    assert f"Nothing was taken out of claude-code/{fresh}" in said.text
     assert "a fresh word" in read.quoted
 
 
