@@ -93,6 +93,7 @@ _REMEDIES = {
     "it needs Python 3.12": "make check PYTHON=python3.12",
     "all frameworks run on this Python": "make check PYTHON=python3.11",
     "this version has no such tests": "remove the file from the list of the test, if no version has it",
+    "this version has no interrupts": "make adapters runs it with a newer version as well",
     "only Linux lists what is mapped": "run them on Linux",
     "only Linux has files in memory that can be sealed": "run them on Linux",
     "only Linux lets a process choose its name": "run them on Linux",
