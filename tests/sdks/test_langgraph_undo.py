@@ -249,6 +249,25 @@ def test_turns_in_which_messages_were_removed(daemon: Daemon, client: Client, na
     saver.close()
 
 
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+def test_a_question_that_replaced_all(
+    new: Callable[[], Any], client: Client, name: str, config: Any, durability: str
+) -> None:
+    """A question that came with the removal of all messages leaves, and they are there again."""
+    live = new()
+    turns(live, config, "one")
+    before = states(live, config)
+    said = [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("two")]
+    live.invoke({"messages": said}, config, durability=durability)
+    after = states(live, config)
+
+    client.undo_turn(name)
+
+    assert before == states(live, config)
+    client.undo(name)
+    assert after == states(live, config)
+
+
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_turns_that_were_summed_up(daemon: Daemon, client: Client, name: str, config: Any, kept: int) -> None:
     """A turn whose question LangChain has summed up is taken back, too: what was summed up is there again."""

@@ -81,8 +81,8 @@ class _Turn(NamedTuple):
     is_summary: bool
 
     def is_behind(self, command: int) -> bool:
-        """Whether a command has added a message before it."""
-        return self.before is not None and self.before["seq"] > command
+        """Whether a command that begins anew has left nothing before it but what it has added itself."""
+        return self.before is None or self.before["seq"] > command
 
 
 def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Turn | None]:
@@ -141,7 +141,7 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
         earlier = (yield from _newest(turn.agent, command - 1)) if is_anew else None
         is_again = earlier is not None and (newest.is_summary or is_said_again(newest.question, earlier.question))
         if at is None and not is_again and not (is_anew and newest.is_behind(command)):
-            return None  # as usual, or the first message of a branch
+            return None  # as usual, or where a branch begins
         at = command - 1
         newest = earlier if is_again else None
     return at
