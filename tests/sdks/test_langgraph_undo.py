@@ -268,6 +268,25 @@ def test_a_question_that_replaced_all(
     assert after == states(live, config)
 
 
+def test_a_question_of_others_before_a_removal(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A question that another program asked is taken back with the step that removed messages and put it anew."""
+    saver = ReelSaver(socket=daemon.socket)
+    live = forgetful(saver)
+    turns(live, config, "one", "two")
+    before = states(live, config)
+    client.add(name, "three")
+    live.invoke({"messages": [AIMessage("a moment")]}, config)
+    after = states(live, config)
+    assert "three" in after[0][0]
+
+    client.undo_turn(name)
+
+    assert before[0] == states(live, config)[0]
+    client.undo(name)
+    assert after == states(live, config)
+    saver.close()
+
+
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_turns_that_were_summed_up(daemon: Daemon, client: Client, name: str, config: Any, kept: int) -> None:
     """A turn whose question LangChain has summed up is taken back, too: what was summed up is there again."""

@@ -52,8 +52,10 @@ def beginning(question: Sequence[Message], events: Iterable[Event]) -> int:
     return question[max(len(together), 1) - 1]["seq"]
 
 
-def put_by_graph(question: Message, events: Sequence[Event]) -> int | None:
-    """Return the command that added a question, if it has the state of a graph as well; ``None`` if it has none.
+def added_by(question: Message, events: Sequence[Event]) -> tuple[int, bool] | None:
+    """Return the command that added a question, and whether it has the state of a graph as well.
+
+    ``None`` if no command of this log added it.
 
     Args:
         question: the question.
@@ -64,18 +66,23 @@ def put_by_graph(question: Message, events: Sequence[Event]) -> int | None:
     if added is None:
         return None
     together = (event for event in events if (event["agent"], event["command"]) == (added["agent"], added["command"]))
-    return added["command"] if any(step_of(event)[0] for event in together) else None
+    return added["command"], any(step_of(event)[0] for event in together)
 
 
 def is_said_again(one: Message, other: Message) -> bool:
-    """Whether two messages are one that a framework has stored twice: what it has of them is equal, ids as well."""
-    return _said(one) == _said(other)
+    """Whether two messages are one that a framework has stored twice.
+
+    What it has of them is equal, ids as well; it has nothing of its own of a message that others added.
+    """
+    items = [item for item in map(_item, (one, other)) if item is not None]
+    is_equal = (one["role"], one["content"]) == (other["role"], other["content"])
+    return is_equal and all(item == items[0] for item in items)
 
 
-def _said(message: Message) -> tuple[object, ...]:
+def _item(message: Message) -> object:
+    """Return what a framework has of a message, without where its copies are; ``None`` if it has nothing."""
     item = message["provider_metadata"].get("item")
-    own = {key: value for key, value in item.items() if key != "copies"} if isinstance(item, dict) else None
-    return message["role"], message["content"], own
+    return {key: value for key, value in item.items() if key != "copies"} if isinstance(item, dict) else None
 
 
 def _is_question(message: Message) -> bool:

@@ -127,15 +127,18 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
     A graph that removes messages puts what stays of the conversation anew, in one command with its state after that
     step. What is before the question is no earlier state of the graph then. ``None`` if there is no such step.
     """
-    from reel.reading.turns import is_said_again, put_by_graph  # noqa: PLC0415 - as above
+    from reel.reading.turns import added_by, is_said_again  # noqa: PLC0415 - as above
 
     at = None
     newest: _Turn | None = turn
     while newest is not None:
         after: HistoryPage = yield history(turn.agent, since=newest.first - 1, limit=_NEAR, inherited=True)
-        command = put_by_graph(newest.question, after.events)
-        if command is None:
+        added = added_by(newest.question, after.events)
+        if added is None:
             return at
+        command, is_of_graph = added
+        if not is_of_graph:
+            return at and newest.first - 1  # others asked, before a step put it there once more
         begun: HistoryPage = yield history(turn.agent, since=command - 1, limit=1, inherited=True)
         is_anew = begun.events[0]["kind"] == "rewind"
         earlier = (yield from _newest(turn.agent, command - 1)) if is_anew else None

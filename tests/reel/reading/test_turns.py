@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, NothingToUndo
-from reel.reading.turns import beginning, is_said_again, newest_question, newest_summary, put_by_graph
+from reel.reading.turns import added_by, beginning, is_said_again, newest_question, newest_summary
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Awaited, runner
@@ -82,19 +82,19 @@ def test_a_message_that_is_not_in_the_log() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "command"),
-    [({"langgraph": {"put": "1f", "ns": ""}}, 4), ({"langgraph": {"to": "1f"}}, None), ({"name": "undo"}, None)],
+    ("data", "is_of_graph"),
+    [({"langgraph": {"put": "1f", "ns": ""}}, True), ({"langgraph": {"to": "1f"}}, False), ({"name": "undo"}, False)],
 )
-def test_what_a_graph_has_put(data: Any, command: int | None) -> None:
+def test_what_a_graph_has_put(data: Any, *, is_of_graph: bool) -> None:
     """The command that added a question has the state of a graph, or it has not; a clone brought the question."""
     (question,) = conversation("u")
     said = {"agent": "a", "seq": 1, "time": 5, "command": 4, "kind": "user", "data_json": None}
     log: list[Any] = [said, {**said, "seq": 2, "kind": "command", "data_json": json.dumps(data)}]
-    assert command == put_by_graph(question, log)
+    assert (4, is_of_graph) == added_by(question, log)
     other: Any = {**question, "time": 7}
-    assert put_by_graph(other, log) is None
+    assert added_by(other, log) is None
     log[1]["command"] = 6
-    assert put_by_graph(question, log) is None
+    assert (4, False) == added_by(question, log)
 
 
 def test_a_question_that_is_said_again() -> None:
@@ -107,9 +107,12 @@ def test_a_question_that_is_said_again() -> None:
     first, second, third = stored
     assert is_said_again(first, second)
     assert not is_said_again(first, third)
-    assert not is_said_again(first, question)
     later: Any = {**question, "seq": 9}
     assert is_said_again(question, later)
+    # Others said it, so what it was first has nothing of the framework.
+    assert is_said_again(first, later)
+    other: Any = {**later, "content": []}
+    assert not is_said_again(first, other)
 
 
 @pytest.fixture
