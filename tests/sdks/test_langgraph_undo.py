@@ -371,6 +371,38 @@ def test_a_question_stays_open(daemon: Daemon, client: Client, name: str, config
     saver.close()
 
 
+def test_a_question_that_a_turn_has_passed_over(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """If a turn comes instead of the answer and is taken back, the question waits for its answer again."""
+
+    def ask(state: State) -> dict[str, Any]:
+        said = state["messages"][-1].text
+        return {"messages": [AIMessage(f"You chose {interrupt('which?') if said == 'ask' else said}.")]}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    savers = [ReelSaver(socket=daemon.socket) for _ in range(2)]
+    live, other = (builder.compile(checkpointer=saver) for saver in savers)
+    turns(live, config, "ask")
+    before = live.get_state(config)
+    assert before.interrupts != ()
+    turns(live, config, "that")
+    whole = states(live, config)
+
+    client.undo_turn(name)
+
+    for reader in (live, other):
+        assert before.tasks == reader.get_state(config).tasks
+        assert before.interrupts == reader.get_state(config).interrupts
+    client.undo(name)
+    for reader in (live, other):
+        assert whole == states(reader, config)
+    client.undo_turn(name)
+    assert "You chose this." == live.invoke(Command(resume="this"), config)["messages"][-1].text
+    for saver in savers:
+        saver.close()
+
+
 def test_a_restore_to_here(daemon: Daemon, client: Client, name: str, config: Any) -> None:
     """A restore to the end of the log takes nothing back: not the question of a step, nor what its other tasks did."""
 

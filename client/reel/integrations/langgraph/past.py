@@ -71,7 +71,7 @@ class Past:
         self._gone: tuple[_Gone, ...] = ()
         # The last point at which the conversation ended with a node.
         self._at: dict[Place | None, _Point] = {}
-        # The checkpoints of the graph after which another one was put.
+        # The checkpoints of the graph after which a step was put.
         self._followed: set[str | None] = set()
 
     def has(self, seq: int, data: Mapping[str, Any]) -> bool:
@@ -80,7 +80,7 @@ class Past:
 
     def put(self, checkpoint: Checkpoint) -> None:
         """Take note of a checkpoint, of the graph or of a subgraph."""
-        if not checkpoint.space:
+        if not checkpoint.space and not checkpoint.is_input():
             self._followed.add(checkpoint.parent)
 
     def note(self, seq: int, tip: Place | None, newest: Checkpoint | None) -> None:
@@ -172,13 +172,15 @@ class Past:
 
         The input of a turn is no place to stay: going on from there would bring the message back that was undone.
         """
-        wanted = point.newest
+        wanted, end = point.newest, point.seq
         while wanted is not None and wanted.is_input() and wanted.id in self._followed:
+            # What tasks asked a person before stays asked, though the turn gave up waiting for an answer.
+            end = wanted.seq - 1
             wanted = self._before(wanted)
         if wanted is None:
             return None, 0, None
         # What its tasks wrote is a part of the step after it.
-        return (wanted, wanted.seq, wanted.id) if wanted.id in self._followed else (wanted, point.seq, None)
+        return (wanted, wanted.seq, wanted.id) if wanted.id in self._followed else (wanted, end, None)
 
     def _before(self, checkpoint: Checkpoint) -> Checkpoint | None:
         """Return the newest checkpoint before another one was put."""
