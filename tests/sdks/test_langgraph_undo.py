@@ -287,6 +287,35 @@ def test_a_question_of_others_before_a_removal(daemon: Daemon, client: Client, n
     saver.close()
 
 
+def test_a_question_that_the_graph_refused(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A question that a graph has removed is in no turn: the turn before it is taken back, put anew or not."""
+
+    def refuse(state: State) -> dict[str, Any]:
+        last = state["messages"][-1]
+        return {"messages": [RemoveMessage(id=last.id), AIMessage("no")] if last.text == "bad" else []}
+
+    def trim(state: State) -> dict[str, Any]:
+        said = state["messages"]
+        return {"messages": [RemoveMessage(id=message.id) for message in said[: max(len(said) - 3, 0)]]}
+
+    builder = StateGraph(State)
+    builder.add_node("trim", trim)
+    builder.add_node("refuse", refuse)
+    builder.add_edge(START, "trim")
+    builder.add_edge("trim", "refuse")
+    saver = ReelSaver(socket=daemon.socket)
+    live = builder.compile(checkpointer=saver)
+    turns(live, config, "one", "two")
+    before = states(live, config)
+    turns(live, config, "three", "bad")
+    assert ["two", "three", "no"] == states(live, config)[0][0]
+
+    client.undo_turn(name)
+
+    assert before == states(live, config)
+    saver.close()
+
+
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_turns_that_were_summed_up(daemon: Daemon, client: Client, name: str, config: Any, kept: int) -> None:
     """A turn whose question LangChain has summed up is taken back, too: what was summed up is there again."""

@@ -69,6 +69,12 @@ def added_by(question: Message, events: Sequence[Event]) -> tuple[int, bool] | N
     return added["command"], any(step_of(event)[0] for event in together)
 
 
+def until(question: Message, messages: list[Message]) -> list[Message]:
+    """Return the messages up to a question that may be stored there in another copy; none if it is not among them."""
+    place = next((place for place in range(len(messages), 0, -1) if is_said_again(question, messages[place - 1])), 0)
+    return messages[:place]
+
+
 def is_said_again(one: Message, other: Message) -> bool:
     """Whether two messages are one that a framework has stored twice.
 

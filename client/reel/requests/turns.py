@@ -85,15 +85,21 @@ class _Turn(NamedTuple):
         return self.before is None or self.before["seq"] > command
 
 
-def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Turn | None]:
+def _newest(agent: str, at: int | None = None, again: Message | None = None) -> Generator[Call[Any], Any, _Turn | None]:
     """Return the newest turn of a conversation, now or at a seq; ``None`` if nobody has asked anything.
 
     If a summary has replaced the question, it is the summary.
+
+    Args:
+        agent: the agent.
+        at: the seq.
+        again: the question, if it is known; ``None`` is returned if it was not said there.
     """
     from reel.reading.turns import (  # noqa: PLC0415 - most clients take no turn back
         beginning,
         newest_question,
         newest_summary,
+        until,
     )
 
     count = _FIRST
@@ -101,8 +107,11 @@ def _newest(agent: str, at: int | None = None) -> Generator[Call[Any], Any, _Tur
         pages: list[MessagesPage] = []
         yield from read_pages(messages(agent, last=count if count <= _MOST else None, at=at), pages.append)
         found = [message for page in pages for message in page.messages]
+        is_all = len(found) < count
+        if again is not None:
+            found = until(again, found)
         question = newest_question(found)
-        if len(found) < count or count > _MOST or (question and question[-1] is not found[0]):
+        if is_all or count > _MOST or (question and question[-1] is not found[0]):
             break
         count *= _MORE
     summary = None if question else newest_summary(found)
@@ -127,7 +136,7 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
     A graph that removes messages puts what stays of the conversation anew, in one command with its state after that
     step. What is before the question is no earlier state of the graph then. ``None`` if there is no such step.
     """
-    from reel.reading.turns import added_by, is_said_again  # noqa: PLC0415 - as above
+    from reel.reading.turns import added_by  # noqa: PLC0415 - as above
 
     at = None
     newest: _Turn | None = turn
@@ -141,10 +150,11 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
             return at and newest.first - 1  # others asked, before a step put it there once more
         begun: HistoryPage = yield history(turn.agent, since=command - 1, limit=1, inherited=True)
         is_anew = begun.events[0]["kind"] == "rewind"
-        earlier = (yield from _newest(turn.agent, command - 1)) if is_anew else None
-        is_again = earlier is not None and (newest.is_summary or is_said_again(newest.question, earlier.question))
-        if at is None and not is_again and not (is_anew and newest.is_behind(command)):
+        # A summary has replaced whichever question was the newest.
+        again = None if newest.is_summary else newest.question
+        earlier = (yield from _newest(turn.agent, command - 1, again)) if is_anew else None
+        if at is None and earlier is None and not (is_anew and newest.is_behind(command)):
             return None  # as usual, or where a branch begins
         at = command - 1
-        newest = earlier if is_again else None
+        newest = earlier
     return at

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.base.errors import Conflict, NothingToUndo
-from reel.reading.turns import added_by, beginning, is_said_again, newest_question, newest_summary
+from reel.reading.turns import added_by, beginning, is_said_again, newest_question, newest_summary, until
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Awaited, runner
@@ -115,6 +115,15 @@ def test_a_question_that_is_said_again() -> None:
     assert not is_said_again(first, other)
 
 
+def test_messages_up_to_a_question() -> None:
+    """It may be stored in another copy; the newest one counts."""
+    said = conversation("uaufa")
+    copy: Any = {**said[0], "seq": 9}
+    assert said[:3] == until(copy, said)
+    other: Any = {**copy, "role": "tool"}
+    assert [] == until(other, said)
+
+
 @pytest.fixture
 def name(client: Client) -> str:
     """The name of a new agent."""
@@ -161,6 +170,18 @@ def test_a_turn_of_a_clone(client: Client, name: str) -> None:
     assert _said(client, name)[:4] == _said(client, clone)
     client.undo_turn(clone)
     assert [] == _said(client, clone)
+
+
+def test_a_turn_that_a_clone_brought(client: Client, name: str) -> None:
+    """A question whose seq is that of another message in the log is taken back as others are."""
+    _turn(client, name, "one")
+    _turn(client, name, "two")
+    other = client.create().id
+    client.add(other, [{"role": "assistant", "content": "before"}] * 20)
+    client.clone(name, into=other)
+
+    assert 4 == client.undo_turn(other).dropped
+    assert _said(client, name)[:4] == _said(client, other)
 
 
 def test_a_turn_that_begins_where_the_first_look_ends(client: Client, name: str) -> None:
