@@ -1,7 +1,7 @@
 """Where a conversation can be cut, so that what is before is summarized, and what is after stays as it is.
 
 What stays begins with a question, and answers no call of what is summarized: a result without its call is nothing that
-a provider accepts.
+a provider accepts. What a framework has before the first word, such as its prompt, stays as well.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def find_cut(messages: Iterable[Message], *, keep: int = 0, mark: int | None = N
     is_asking = False
     waiting: set[str] = set()
     for message in messages:
+        if not count and {block["type"] for block in message["content"]} == {"opaque"}:
+            continue
         is_question = message["role"] == "user"
         if is_question and not is_asking:
             if count and not waiting:

@@ -10,7 +10,10 @@ from reel.reading.cutting_point import Cut, find_cut
 
 
 def conversation(words: str) -> list[Any]:
-    """Return messages with the seqs 10, 20, …: ``u`` asks, ``a`` answers, ``1`` calls, and ``!`` answers all calls."""
+    """Return messages with the seqs 10, 20, …: ``u`` asks, ``a`` answers, ``1`` calls, and ``!`` answers all calls.
+
+    ``o`` has no word.
+    """
     messages: list[Any] = []
     waiting: list[str] = []
     for number, word in enumerate(words, 1):
@@ -23,6 +26,8 @@ def conversation(words: str) -> list[Any]:
                 {"type": "tool_result", "tool_call_id": each, "content": "", "is_error": False} for each in waiting
             ]
             waiting.clear()
+        elif word == "o":
+            content = [{"type": "opaque", "provider": "x", "data_json": "{}"}]
         role = {"u": "user", "!": "tool"}.get(word, "assistant")
         messages.append({"role": role, "content": content, "seq": 10 * number})
     return messages
@@ -46,6 +51,10 @@ def conversation(words: str) -> list[Any]:
         ("uaua", 2, None, None),
         ("uaua", 3, None, None),
         ("", 0, None, None),
+        # What a framework begins with stays.
+        ("ouaua", 1, None, Cut(20, 30, 2, 2)),
+        ("ouoaua", 1, None, Cut(20, 40, 3, 2)),
+        ("oo", 0, None, None),
         # A mark, or the last place before it.
         ("uauaua", 0, 41, Cut(10, 40, 4, 2)),
         ("uauaua", 0, 35, Cut(10, 20, 2, 4)),
