@@ -265,6 +265,38 @@ def test_two_processes(daemon: Daemon, session: UUID, tmp_path: Path) -> None:
     assert dumped(one) == dumped(conversation_of(daemon, session, tmp_path))
 
 
+def put_anew(client: Client, agent: str) -> None:
+    """Put a summary where the prompt is, and the rest of the messages after it."""
+    first, *rest = client.messages(agent).messages
+    kept: Any = [{key: message[key] for key in ("role", "content", "provider_metadata")} for message in rest]
+    client.add(agent, [{"role": "user", "content": "In short."}, *kept], from_=first["seq"])
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+@pytest.mark.parametrize("is_cleared", [False, True])
+def test_a_prompt_that_is_taken_away(
+    daemon: Daemon, client: Client, session: UUID, tmp_path: Path, *, is_cleared: bool, is_new: bool
+) -> None:
+    """The framework writes its prompt again, also in the next process; what others have left follows it."""
+    talk = conversation_of(daemon, session, tmp_path, words("a1"), words("a2"))
+    talk.send_message("q1")
+    talk.run()
+    left = [] if is_cleared else [("user", "In short."), ("user", "q1"), ("assistant", "a1")]
+    if is_cleared:
+        client.clear(talk.agent_name)
+    else:
+        put_anew(client, talk.agent_name)
+
+    if is_new:
+        talk = conversation_of(daemon, session, tmp_path, words("a2"))
+    talk.send_message("q2")
+    talk.run()
+
+    for each in (talk, conversation_of(daemon, session, tmp_path)):
+        assert [*left, ("user", "q2"), ("assistant", "a2")] == sent(each)
+        assert "SystemPromptEvent" == dumped(each)[0]["kind"]
+
+
 def test_an_approval(daemon: Daemon, client: Client, session: UUID, tmp_path: Path) -> None:
     """That a call waits for a person's confirmation is a value beside the conversation, which others read.
 
@@ -285,6 +317,11 @@ def test_an_approval(daemon: Daemon, client: Client, session: UUID, tmp_path: Pa
     records = client.history(talk.agent_name, kinds=KINDS, live=True).events
     assert "remove" == asked_for([], [("c1", "remove")], records)
 
+    put_anew(client, talk.agent_name)
+    again = new()
+    assert waiting == again.state.execution_status
+    again.refresh()
+    assert waiting == again.state.execution_status
     client.undo_turn(talk.agent_name)
     assert idle == new().state.execution_status
     talk.refresh()

@@ -80,7 +80,13 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
         self._store.refresh()
         if self._store.version != self._seen:
             self._take_over()
+            if not self._store.event_ids():  # others have taken its prompt away
+                with self._state:
+                    self.agent.init_state(self._state, on_event=self._on_event)
+                self._store.refresh()
+                self._take_over()
             self._seen = self._store.version
+        self._end_waiting()
 
     def _take_over(self) -> None:
         """Let the framework read its files again, as it does when it begins."""
@@ -97,14 +103,14 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
             state.rebuild_view()
             if state.execution_status.value in _OVER:
                 state.execution_status = type(state.execution_status).IDLE
-        self._end_waiting()
 
     def _end_waiting(self) -> None:
         """Wait for no confirmation if others have taken back what waited for it: the state stays when they do."""
         state = self._state
         with state:
             is_waiting = state.execution_status.value == "waiting_for_confirmation"
-            if is_waiting and not state.get_unmatched_actions(state.events):
+            # What waits may be among what is hidden.
+            if is_waiting and not self._store.is_hidden and not state.get_unmatched_actions(state.events):
                 state.execution_status = type(state.execution_status).IDLE
 
     def close(self) -> None:

@@ -99,6 +99,11 @@ class ReelFileStore(FileStore):  # type: ignore[misc]  # the framework's types a
         return [event_id for _, event_id in self._log.names]
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether there are events, as they were read last, that the framework is not to see before its prompt."""
+        return self._log.is_hidden
+
+    @property
     def newest(self) -> str | None:
         """The id of the event that the next one follows, as they were read last."""
         return self._log.newest

@@ -96,6 +96,11 @@ class Log:
         return [(number, event["id"]) for number, event in enumerate(self._ordered)]
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether there are events that the framework does not see before it has written its prompt."""
+        return bool(self._entries) and not self._ordered
+
+    @property
     def count(self) -> int:
         """How many events there are."""
         return len(self._ordered)
@@ -124,11 +129,12 @@ def _ordered(entries: list[Entry]) -> list[Entry]:
     """Return the events as the framework is to read them.
 
     The framework begins with its prompt, and refuses a conversation in which a person speaks before it: one that was
-    begun elsewhere is not there for it until it has written its prompt. Nothing may be between a call and its result.
+    begun elsewhere, or whose prompt others have taken away, is not there for it until it has written its prompt.
+    Nothing may be between a call and its result.
     """
-    if all(entry.is_foreign for entry in entries):
-        return []
     prompts = [entry for entry in entries if _is_first(entry.event)]
+    if not prompts and any(entry.is_foreign for entry in entries):
+        return []
     others = [entry for entry in entries if not _is_first(entry.event)]
     foreign = [place for place, entry in enumerate(others) if entry.is_foreign]
     moved = results_first(
