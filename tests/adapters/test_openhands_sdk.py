@@ -317,15 +317,20 @@ def test_an_approval(daemon: Daemon, client: Client, session: UUID, tmp_path: Pa
     records = client.history(talk.agent_name, kinds=KINDS, live=True).events
     assert "remove" == asked_for([], [("c1", "remove")], records)
 
+    client.undo_turn(talk.agent_name)
+    assert idle == new().state.execution_status
+    talk.refresh()
+    assert idle == talk.state.execution_status
+    client.undo(talk.agent_name)
+    talk.run()  # it is not confirmed by that
+    assert waiting == talk.state.execution_status == new().state.execution_status
+    assert "ActionEvent" == dumped(talk)[-1]["kind"]
+
     put_anew(client, talk.agent_name)
     again = new()
     assert waiting == again.state.execution_status
     again.refresh()
     assert waiting == again.state.execution_status
-    client.undo_turn(talk.agent_name)
-    assert idle == new().state.execution_status
-    talk.refresh()
-    assert idle == talk.state.execution_status
 
 
 def test_files(store: ReelFileStore) -> None:

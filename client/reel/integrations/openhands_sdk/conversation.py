@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from openhands.sdk.conversation.impl.local_conversation import LocalConversation
+from openhands.sdk.security.confirmation_policy import NeverConfirm
 
 from reel.integrations.openhands_sdk.file_store import ReelFileStore
 
@@ -14,6 +15,9 @@ from reel.integrations.openhands_sdk.file_store import ReelFileStore
 _BEGIN: Final = "_ensure_agent_ready"
 # The states in which it does not go on until somebody says something.
 _OVER: Final = ("finished", "stuck")
+# Those in which nothing runs, and in which it waits for a confirmation.
+_AT_REST: Final = ("idle", *_OVER)
+_WAITING: Final = "waiting_for_confirmation"
 
 
 class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framework's types are not read
@@ -50,7 +54,7 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
         self._store = ReelFileStore(own, socket=socket, autostart=autostart, prefix=prefix)
         super().__init__(agent=agent, workspace=workspace, conversation_id=own, file_store=self._store, **options)
         self._seen = self._store.version
-        self._end_waiting()
+        self._check_waiting()
 
     @property
     def agent_name(self) -> str:
@@ -63,14 +67,12 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
         super().send_message(*args, **more)
 
     def run(self, *args: Any, **more: Any) -> Any:
-        """Let the agent go on from the conversation as it is now."""
-        self.refresh()
-        return super().run(*args, **more)
+        """Let the agent go on from the conversation as it is now, unless what others have done waits for a person."""
+        return None if self._has_begun_to_wait() else super().run(*args, **more)
 
     async def arun(self, *args: Any, **more: Any) -> Any:
-        """Let the agent go on from the conversation as it is now."""
-        self.refresh()
-        return await super().arun(*args, **more)
+        """Let the agent go on from the conversation as it is now, unless what others have done waits for a person."""
+        return None if self._has_begun_to_wait() else await super().arun(*args, **more)
 
     def refresh(self) -> None:
         """Take over what others have said, and what they have taken back."""
@@ -86,7 +88,7 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
                 self._store.refresh()
                 self._take_over()
             self._seen = self._store.version
-        self._end_waiting()
+        self._check_waiting()
 
     def _take_over(self) -> None:
         """Let the framework read its files again, as it does when it begins."""
@@ -104,14 +106,29 @@ class ReelConversation(LocalConversation):  # type: ignore[misc]  # the framewor
             if state.execution_status.value in _OVER:
                 state.execution_status = type(state.execution_status).IDLE
 
-    def _end_waiting(self) -> None:
-        """Wait for no confirmation if others have taken back what waited for it: the state stays when they do."""
+    def _has_begun_to_wait(self) -> bool:
+        """Take over what others have done; return whether it waits for a confirmation. To run means to confirm."""
+        was_waiting = self._is_waiting()
+        self.refresh()
+        return self._is_waiting() and not was_waiting
+
+    def _is_waiting(self) -> bool:
+        return bool(self._state.execution_status.value == _WAITING)
+
+    def _check_waiting(self) -> None:
+        """Wait for a confirmation if, and only if, something waits for it: the state stays when others go back."""
         state = self._state
         with state:
-            is_waiting = state.execution_status.value == "waiting_for_confirmation"
-            # What waits may be among what is hidden.
-            if is_waiting and not self._store.is_hidden and not state.get_unmatched_actions(state.events):
-                state.execution_status = type(state.execution_status).IDLE
+            was_waiting = self._is_waiting()
+            may_wait = state.execution_status.value in _AT_REST and not isinstance(
+                state.confirmation_policy, NeverConfirm
+            )
+            if not (was_waiting or may_wait) or self._store.is_hidden:  # what waits may be hidden
+                return
+            waits = bool(state.get_unmatched_actions(state.events))
+            if waits != was_waiting:
+                statuses = type(state.execution_status)
+                state.execution_status = statuses.WAITING_FOR_CONFIRMATION if waits else statuses.IDLE
 
     def close(self) -> None:
         """End the conversation's tools, and close the connection to the daemon."""
