@@ -21,8 +21,8 @@ _FIRST = 32
 _MORE = 8
 # The daemon returns at most so many of the newest messages; if these are not enough, all messages are read.
 _MOST = 10_000
-# How many events after a question are looked at for the state of a graph that was put with it.
-_NEAR = 1_000
+# Which events after a question, and how many, are looked at for the state of a graph that was put with it.
+_KINDS, _NEAR = ("user", "command"), 100
 
 
 def undo_turn(agent: str, *, if_seq: int | None = None) -> Call[replies.TurnUndone]:
@@ -141,7 +141,8 @@ def _before_steps(turn: _Turn) -> Generator[Call[Any], Any, int | None]:
     at = None
     newest: _Turn | None = turn
     while newest is not None:
-        after: HistoryPage = yield history(turn.agent, since=newest.first - 1, limit=_NEAR, inherited=True)
+        near = history(turn.agent, since=newest.first - 1, limit=_NEAR, kinds=_KINDS, inherited=True)
+        after: HistoryPage = yield near
         added = added_by(newest.question, after.events)
         if added is None:
             return at
