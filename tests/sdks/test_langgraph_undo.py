@@ -344,6 +344,35 @@ def test_turns_that_were_summed_up(daemon: Daemon, client: Client, name: str, co
     saver.close()
 
 
+def test_a_summary_of_a_subgraph(daemon: Daemon, client: Client, name: str, config: Any) -> None:
+    """A subgraph sums up for itself: the graph around it has the summary after the question, which stays."""
+
+    def sum_up(state: State) -> dict[str, Any]:
+        *_, last = state["messages"]
+        summary = HumanMessage("summary", additional_kwargs={"lc_source": "summarization"})
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), summary, last]}
+
+    inner = StateGraph(State)
+    inner.add_node("sum_up", sum_up)
+    inner.add_node("model", model)
+    inner.add_edge(START, "sum_up")
+    inner.add_edge("sum_up", "model")
+    builder = StateGraph(State)
+    builder.add_node("inner", inner.compile())
+    builder.add_edge(START, "inner")
+    saver = ReelSaver(socket=daemon.socket)
+    live = builder.compile(checkpointer=saver)
+    turns(live, config, "one")
+    before = states(live, config)
+    turns(live, config, "two")
+    assert ["two", "summary", "answer 2"] == states(live, config)[0][0][-3:]
+
+    client.undo_turn(name)
+
+    assert before == states(live, config)
+    saver.close()
+
+
 def test_what_the_graph_removes_itself(new: Callable[[], Any], config: Any) -> None:
     """A message that the graph removes is no way back: another process sees each step before it as well."""
     live = new()

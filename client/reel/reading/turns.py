@@ -92,7 +92,10 @@ def _item(message: Message) -> object:
 
 
 def _is_question(message: Message) -> bool:
-    if message["role"] != "user" or message["provider_metadata"].get("role") in _INSTRUCTIONS:
+    metadata = message["provider_metadata"]
+    if message["role"] != "user" or metadata.get("role") in _INSTRUCTIONS:
+        return False
+    if metadata.get(COMPACTED) is False:  # a summary of what was said elsewhere
         return False
     return any(block["type"] in _SAID for block in message["content"])
 

@@ -20,6 +20,7 @@ _LETTERS: dict[str, dict[str, Any]] = {
     "o": {"role": "user", "content": [_APPROVED]},
     "i": {"role": "user", "content": [_TEXT], "provider_metadata": {"role": "developer"}},
     "s": {"role": "user", "content": [_TEXT], "provider_metadata": {"compacted": True}},
+    "e": {"role": "user", "content": [_TEXT], "provider_metadata": {"compacted": False}},
     "a": {"role": "assistant", "content": [_TEXT]},
     "t": {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c", "content": ""}]},
 }
@@ -48,6 +49,8 @@ def conversation(letters: str) -> list[Any]:
         # A summary is no question, and stays.
         ("sua", [2]),
         ("sa", []),
+        # That of a subgraph is none either, and replaces nothing.
+        ("uea", [1]),
         ("aa", []),
         ("", []),
     ],

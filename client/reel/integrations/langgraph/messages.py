@@ -160,14 +160,20 @@ def is_history(value: Any) -> bool:
     return type(value) is list and all(isinstance(message, BaseMessage) for message in value)
 
 
-def stored(serde: SerializerProtocol, message: BaseMessage) -> tuple[Json, Kept]:
+def stored(serde: SerializerProtocol, message: BaseMessage, *, is_first: bool) -> tuple[Json, Kept]:
     """Return the form of a message that is added to the log, and the form that will be read.
 
     :func:`with_copies` completes the former.
+
+    Args:
+        serde: stores what a message has beside its text.
+        message: the message.
+        is_first: whether it is the first of its list. A summary that is not sums up what a subgraph has had, and
+            replaces nothing.
     """
     said = to_neutral(message)
     if message.additional_kwargs.get("lc_source") == "summarization":  # by LangChain's SummarizationMiddleware
-        said = {**said, "provider_metadata": {**said["provider_metadata"], COMPACTED: True}}
+        said = {**said, "provider_metadata": {**said["provider_metadata"], COMPACTED: is_first}}
     item, kept = _item_of(serde, message)
     form = form_of(item, texts_of([said]))
     metadata = {"format": FORMAT, "check": check_of([said], form), "form_json": values.to_json(form)}

@@ -176,7 +176,10 @@ class Writer:
             for node in difference.later
             if (message := node.message()) is not None
         ]
-        new = [messages.stored(self._serde, message) for message in given]
+        new = [
+            messages.stored(self._serde, message, is_first=number == 0)
+            for number, message in enumerate(given, difference.same)
+        ]
         size = len(own["data_json"]) + sum(len(repr(message)) for message, _ in new)
         if not thread.posts.fit(self.logs.room() - size):
             self.logs.say_queued(thread)  # before the messages, which name them
