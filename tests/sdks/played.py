@@ -469,7 +469,9 @@ class OpenHands(Played):
     def new(self) -> Any:
         from reel.integrations.openhands_sdk import ReelFileStore  # noqa: PLC0415
 
-        return ReelFileStore(self.session, socket=self.socket)
+        store = ReelFileStore(self.session, socket=self.socket)
+        self._begin(store)
+        return store
 
     def step(self, number: int) -> None:
         self._append(self.live, number)
@@ -481,9 +483,21 @@ class OpenHands(Played):
         from openhands.sdk.io import InMemoryFileStore  # noqa: PLC0415
 
         store = InMemoryFileStore()
+        self._begin(store)
         for number in steps:
             self._append(store, number)
         return self._read(store)
+
+    @staticmethod
+    def _begin(store: Any) -> None:
+        """Write the prompt, without which the framework has no conversation, unless it is there."""
+        from openhands.sdk.conversation.event_store import EventLog  # noqa: PLC0415
+        from openhands.sdk.event import Event  # noqa: PLC0415
+
+        prompt = {"kind": "SystemPromptEvent", "system_prompt": {"type": "text", "text": "Be kind."}, "tools": []}
+        if not len(EventLog(store)):
+            event = {**prompt, "id": "ffffffff", "timestamp": "2026-01-01T00:00:00"}
+            EventLog(store).append(Event.model_validate(event))
 
     @staticmethod
     def _read(store: Any) -> Any:
