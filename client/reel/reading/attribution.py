@@ -78,7 +78,7 @@ def answer_in(event: Event) -> Answer | None:
 
 
 def _text(message: Message, fields: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first text that one of these fields has; empty if there is none."""
+    """Return the first of some fields that is a text, with references resolved; an empty text if none is."""
     text = next((text for key in keys if type(text := fields.get(key)) is str and text), "")
     if text[:1] != "@":
         return text

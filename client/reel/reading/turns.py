@@ -34,7 +34,7 @@ def newest_question(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def newest_summary(messages: Sequence[Message]) -> Message | None:
-    """Return the newest message that stands for what was said before it; ``None`` if there is none."""
+    """Return the newest summary among messages, or ``None``."""
     return next((message for message in reversed(messages) if _is_summary(message)), None)
 
 

@@ -79,7 +79,7 @@ class Work:
         return [*first, *words, *(Shell(self._chance.choice(commands)) for _ in range(calls))]
 
     def turn(self) -> None:
-        """Say something, with some calls one after the other."""
+        """Send a prompt, whose answer makes up to two calls, one after the other."""
         self._say(*(self._step(1) for _ in range(self._chance.randrange(3))))
 
     def parallel(self) -> None:
@@ -161,7 +161,7 @@ class Work:
         self.turn()
 
     def rename(self) -> None:
-        """Give it a title."""
+        """Rename the session."""
         self._session.rename(f"Title {self._newest}")
         self.turn()
 

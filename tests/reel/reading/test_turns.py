@@ -49,7 +49,7 @@ def conversation(letters: str) -> list[Any]:
         # A summary is no question, and stays.
         ("sua", [2]),
         ("sa", []),
-        # That of a subgraph is none either, and replaces nothing.
+        # A subgraph's summary is no question, and replaces no message.
         ("uea", [1]),
         ("aa", []),
         ("", []),
